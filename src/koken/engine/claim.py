@@ -1,0 +1,113 @@
+"""The moment a worker takes runs: from lanes (queue × workspace), as many as it has room for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from koken.store.database import Database, Row
+from koken.store.statements import Statement
+
+CLAIM = Statement("claim")
+CLAIM_FROM_BOTTOM = Statement("claim_from_bottom")
+CLAIM_LIMITED = Statement("claim_limited")
+LIMITED_QUEUES = Statement("limited_queues")
+ADOPT = Statement("adopt")
+
+Lane = tuple[int, int]
+"""A queue's id and a workspace's id."""
+
+
+@dataclass(slots=True)
+class Claimed:
+    """A run that this worker holds, as it was when it was taken."""
+
+    id: int
+    lease: int
+    attempt: int
+    max_attempts: int
+    infra_attempt: int
+    max_infra_attempts: int
+    job_id: int
+    workspace_id: int
+    queue_id: int
+    root_id: int | None
+    rank: datetime
+    priority: int
+    subject: str | None
+    trigger_kind: str
+    trigger_by: str | None
+    schedule_id: int | None
+    since_at: datetime | None
+    logical_at: datetime
+    has_locks: bool
+    overlap: str | None
+    overlap_key: str | None
+    seconds_left: float | None
+    args: str
+
+
+def claimed(rows: Sequence[Row]) -> list[Claimed]:
+    """Rows of a claim; the columns stand in the order of the fields."""
+    return [Claimed(*row) for row in rows]
+
+
+async def from_marks(
+    db: Database, worker_id: int, marks: Mapping[Lane, datetime], room: Mapping[int, int]
+) -> list[Claimed]:
+    """Take from lanes that had something before, each from its mark upwards.
+
+    ``room`` is the free slots of each queue; lanes of one queue share them.
+    """
+    lanes = [lane for lane in marks if room.get(lane[0], 0) > 0]
+    if not lanes:
+        return []
+    in_queue: dict[int, int] = {}
+    for queue_id, _ in lanes:
+        in_queue[queue_id] = in_queue.get(queue_id, 0) + 1
+    rows = await db.fetch(
+        CLAIM,
+        worker_id,
+        [lane[0] for lane in lanes],
+        [lane[1] for lane in lanes],
+        [marks[lane] for lane in lanes],
+        [-(-room[lane[0]] // in_queue[lane[0]]) for lane in lanes],
+    )
+    return claimed(rows)
+
+
+async def from_bottom(db: Database, worker_id: int, room: Mapping[int, int]) -> list[Claimed]:
+    """Find the lanes that have something, and take from each its share of the room."""
+    queues = [queue_id for queue_id, free in room.items() if free > 0]
+    if not queues:
+        return []
+    rows = await db.fetch(CLAIM_FROM_BOTTOM, worker_id, queues, [room[each] for each in queues])
+    return claimed(rows)
+
+
+async def limited_queues(db: Database, queue_ids: Sequence[int]) -> list[int]:
+    """Which of these queues have a limit or a rate, and something ready."""
+    return [row["id"] for row in await db.fetch(LIMITED_QUEUES, list(queue_ids))]
+
+
+async def limited(db: Database, worker_id: int, queue_id: int, room: int) -> tuple[bool, float]:
+    """Take from a queue that has a limit or a rate, under its row's lock.
+
+    Returns whether anything was taken (``held`` tells what), and in how many seconds its rate has
+    room again.
+    """
+    taken = False
+    again = 0.0
+    for row in await db.fetch(CLAIM_LIMITED, queue_id, room, worker_id):
+        if row["run_id"] is not None:
+            taken = True
+        if row["again_in"] is not None:
+            again = row["again_in"]
+    return taken, again
+
+
+async def held(db: Database, worker_id: int) -> list[Claimed]:
+    """All that this worker holds by the database's word, known to it or not."""
+    return claimed(await db.fetch(ADOPT, worker_id))

@@ -1,0 +1,126 @@
+"""The moment a program's jobs become known, or known in another shape."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from koken.engine import control
+from koken.engine.grant import sweep
+from koken.model.job import JobSpec
+from koken.model.schedule import Schedule
+from koken.model.zones import tzdata_version
+from koken.store.database import Database, Transaction
+from koken.store.statements import Statement
+
+KNOWN_JOBS = Statement("known_jobs")
+PUBLISH_JOB = Statement("publish_job")
+MAKE_CURRENT = Statement("make_current")
+RETIRE_JOBS = Statement("retire_jobs")
+KEEP_SCHEDULES = Statement("keep_schedules")
+CURRENT_SCHEDULES = Statement("current_schedules")
+SAVE_SCHEDULE = Statement("save_schedule")
+SET_LOCK_LIMIT = Statement("set_lock_limit")
+NOW = Statement("now")
+
+
+@dataclass(slots=True)
+class Published:
+    """What a publication changed."""
+
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    retired: list[str] = field(default_factory=list)
+
+
+async def publish(
+    db: Database, app: str, specs: Sequence[JobSpec], *, by: str, whole: bool
+) -> Published:
+    """Make these jobs known and current, with their schedules.
+
+    ``whole``: they are all that the app has, so that its other jobs are retired; without it only
+    jobs that nobody has published yet are added. What is as it was costs one statement.
+    """
+    done = Published()
+    names = [spec.name for spec in specs]
+    known = {row["name"]: row for row in await db.fetch(KNOWN_JOBS, names)}
+    for spec in specs:
+        row = known.get(spec.name)
+        same = row is not None and row["fingerprint"] == spec.fingerprint()
+        if row is not None and not whole:
+            continue
+        if not same or row["retired_at"] is not None or row["app"] != app:
+            await db.run(lambda tx, spec=spec: publish_job(tx, app, spec, by))  # type: ignore[misc]
+            (done.added if row is None else done.changed).append(spec.name)
+    if whole:
+        await retire(db, app, names, done)
+    if done.changed:
+        await sweep(db)
+    return done
+
+
+async def publish_job(tx: Transaction, app: str, spec: JobSpec, by: str) -> None:
+    """One job with its schedules, in one transaction."""
+    (row,) = await tx.fetch(
+        PUBLISH_JOB,
+        spec.name,
+        app,
+        spec.fingerprint(),
+        json.dumps(spec.to_json()),
+        by,
+        spec.queue,
+        spec.start_timeout,
+        spec.run_timeout,
+        list(spec.argument_names),
+        list(spec.parameters.get("required", ())),
+    )
+    moved = await tx.fetch(MAKE_CURRENT, row["job_id"], row["version_id"])
+    if spec.lock is not None:
+        await tx.fetch(SET_LOCK_LIMIT, spec.lock.key, spec.lock.limit)
+    await save_schedules(tx, row["job_id"], spec.schedules)
+    if moved and row["previous_id"] is not None:
+        await control.record(tx, "publish", by, job_id=row["job_id"])
+
+
+async def save_schedules(tx: Transaction, job_id: int, schedules: Sequence[Schedule]) -> None:
+    """Bring a job's stored schedules in line; those that say what they said stay untouched."""
+    stored = {row["name"]: row for row in await tx.fetch(CURRENT_SCHEDULES, job_id)}
+    now: datetime = (await tx.fetch(NOW))[0]["now"]
+    named = {schedule.name or str(n): schedule for n, schedule in enumerate(schedules, 1)}
+    for name, schedule in named.items():
+        declared = schedule.to_json()
+        row = stored.get(name)
+        if row is not None and row["retired_at"] is None and same(row["declared"], declared):
+            continue
+        await tx.fetch(
+            SAVE_SCHEDULE,
+            job_id,
+            name,
+            json.dumps(declared),
+            schedule.expression,
+            schedule.zone,
+            schedule.catchup.value,
+            tzdata_version(),
+            schedule.next_after(now),
+        )
+    await tx.fetch(KEEP_SCHEDULES, job_id, list(named))
+
+
+def same(stored: str, declared: Mapping[str, Any]) -> bool:
+    """Whether a stored schedule says the same."""
+    return bool(json.loads(stored) == json.loads(json.dumps(declared)))
+
+
+async def retire(db: Database, app: str, names: Sequence[str], done: Published) -> None:
+    """Retire the app's jobs that it no longer declares; their history stays."""
+
+    async def work(tx: Transaction) -> list[str]:
+        rows = await tx.fetch(RETIRE_JOBS, app, list(names))
+        for row in rows:
+            await tx.fetch(KEEP_SCHEDULES, row["id"], [])
+        return [row["name"] for row in rows]
+
+    done.retired = await db.run(work)

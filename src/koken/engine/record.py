@@ -1,0 +1,111 @@
+"""The moments while a body goes: what it keeps, prints and shows, in batches, under its lease."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from koken.store.database import Database, Transaction
+from koken.store.statements import Statement
+
+KEEP_CHECKPOINTS = Statement("keep_checkpoints")
+CHECKPOINTS = Statement("checkpoints")
+LOG = Statement("log")
+PROGRESS = Statement("progress")
+
+
+@dataclass(slots=True)
+class Keeping:
+    """A value to keep: JSON text under a key."""
+
+    run_id: int
+    lease: int
+    key: str
+    value: str
+    overwrite: bool
+
+
+@dataclass(slots=True)
+class Line:
+    """A line of a run's log; ``at`` is seconds on the worker's own clock."""
+
+    run_id: int
+    lease: int
+    at: float
+    level: str
+    stream: str
+    text: str
+
+
+@dataclass(slots=True)
+class Showing:
+    """How far a run is."""
+
+    run_id: int
+    lease: int
+    percent: int
+    message: str
+
+
+async def record(
+    db: Database,
+    keepings: Sequence[Keeping],
+    lines: Sequence[Line],
+    showings: Sequence[Showing],
+    *,
+    clock: float,
+) -> dict[tuple[int, str], str]:
+    """Write all of it in one commit; ``clock`` is now, on the clock of the lines.
+
+    Returns what now stands under the key of each keeping whose lease still holds.
+    """
+
+    async def work(tx: Transaction) -> dict[tuple[int, str], str]:
+        if lines:
+            await tx.fetch(LOG, *line_columns(lines, clock))
+        if showings:
+            await tx.fetch(
+                PROGRESS,
+                [each.run_id for each in showings],
+                [each.lease for each in showings],
+                [each.percent for each in showings],
+                [each.message for each in showings],
+            )
+        return await keep(tx, keepings) if keepings else {}
+
+    alone = bool(keepings) + bool(lines) + bool(showings) == 1
+    return await db.run(work, alone=alone)
+
+
+async def keep(tx: Transaction, keepings: Sequence[Keeping]) -> dict[tuple[int, str], str]:
+    """Keep values; of two for one key the later counts where it may overwrite, else the earlier."""
+    latest: dict[tuple[int, str], Keeping] = {}
+    for each in keepings:
+        if each.overwrite or (each.run_id, each.key) not in latest:
+            latest[each.run_id, each.key] = each
+    batch = list(latest.values())
+    rows = await tx.fetch(
+        KEEP_CHECKPOINTS,
+        [each.run_id for each in batch],
+        [each.lease for each in batch],
+        [each.key for each in batch],
+        [each.value for each in batch],
+    )
+    return {(row["run_id"], row["key"]): row["value"] for row in rows}
+
+
+def line_columns(lines: Sequence[Line], clock: float) -> tuple[list[object], ...]:
+    """The lines as the statement's arrays; the clock becomes an age."""
+    return (
+        [each.run_id for each in lines],
+        [each.lease for each in lines],
+        [max(clock - each.at, 0.0) for each in lines],
+        [each.level for each in lines],
+        [each.stream for each in lines],
+        [each.text for each in lines],
+    )
+
+
+async def checkpoints(db: Database, run_id: int) -> dict[str, str]:
+    """All that the run has kept, as JSON text by key."""
+    return {row["key"]: row["value"] for row in await db.fetch(CHECKPOINTS, run_id)}

@@ -1,0 +1,52 @@
+"""The moment a worker is lost, in two looks, and others take over what it carried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from koken.engine.grant import HINT, grant
+from koken.model.timing import Timing
+from koken.store.database import Database
+from koken.store.statements import Statement
+
+SUSPECT = Statement("suspect")
+CONFIRM = Statement("confirm")
+TAKE_OVER = Statement("take_over")
+CLEAR = Statement("clear")
+ORPHAN = Statement("orphan")
+
+
+@dataclass(slots=True)
+class Rescued:
+    """What a look found."""
+
+    suspects: list[int] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    runs: int = 0
+
+
+async def rescue(db: Database, timing: Timing, *, seen_dead: Sequence[int] = ()) -> Rescued:
+    """Suspect the silent, confirm the suspects, take over from the lost.
+
+    ``seen_dead`` are workers whose process a supervisor saw end; they are lost at once.
+    """
+    found = Rescued()
+    found.suspects = [row["id"] for row in await db.fetch(SUSPECT, timing.lease)]
+    rows = await db.fetch(CONFIRM, timing.confirm, list(seen_dead))
+    found.lost = [row["name"] for row in rows]
+    while True:
+        (row,) = await db.fetch(TAKE_OVER)
+        found.runs += row["taken"]
+        await grant(db, row["lock_ids"] or [])
+        if row["queue_ids"]:
+            await db.fetch(HINT, row["queue_ids"])
+        if not row["taken"]:
+            break
+    await db.fetch(CLEAR)
+    return found
+
+
+async def adopt_orphans(db: Database) -> None:
+    """Give runs whose worker has no row a lost one, so that rescue sees them."""
+    await db.fetch(ORPHAN)

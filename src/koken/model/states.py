@@ -1,0 +1,96 @@
+"""The states of a run and what it may go to: the one table that everybody asks.
+
+SQL names its from-states; a test holds each statement against this table, a trigger made from it
+refuses the rest, and the picture in the docs is printed from it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """Where a run stands."""
+
+    BLOCKED = "blocked"
+    READY = "ready"
+    RUNNING = "running"
+    WAITING = "waiting"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    CANCELLED = "cancelled"
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more happens by itself."""
+        return self in ENDED
+
+    @property
+    def glyph(self) -> str:
+        """The sign that stands for it in lists and graphs."""
+        return GLYPHS[self]
+
+
+class WaitCause(StrEnum):
+    """What a waiting run waits for."""
+
+    DELAY = "delay"
+    RETRY = "retry"
+    SLEEP = "sleep"
+    SIGNAL = "signal"
+    QUESTION = "question"
+    OPERATION = "operation"
+    CHILDREN = "children"
+
+
+LIVE = frozenset({State.BLOCKED, State.READY, State.RUNNING, State.WAITING})
+ENDED = frozenset({State.SUCCEEDED, State.FAILED, State.SKIPPED, State.CANCELLED})
+
+BORN = frozenset({State.BLOCKED, State.READY, State.WAITING, State.SKIPPED})
+"""The states in which a run may begin; a start that overlap skips is born skipped."""
+
+MOVES: dict[State, frozenset[State]] = {
+    State.BLOCKED: frozenset(
+        {
+            State.READY,
+            State.RUNNING,
+            State.WAITING,
+            State.SKIPPED,
+            State.CANCELLED,
+            State.FAILED,
+        }
+    ),
+    State.READY: frozenset({State.RUNNING, State.SKIPPED, State.CANCELLED, State.FAILED}),
+    State.RUNNING: frozenset(
+        {
+            State.SUCCEEDED,
+            State.FAILED,
+            State.WAITING,
+            State.READY,
+            State.SKIPPED,
+            State.CANCELLED,
+        }
+    ),
+    State.WAITING: frozenset({State.READY, State.FAILED, State.SKIPPED, State.CANCELLED}),
+    State.FAILED: frozenset({State.READY, State.BLOCKED, State.SKIPPED, State.SUCCEEDED}),
+    State.SUCCEEDED: frozenset(),
+    State.CANCELLED: frozenset({State.READY, State.BLOCKED}),
+    State.SKIPPED: frozenset({State.READY, State.BLOCKED}),
+}
+
+GLYPHS: dict[State, str] = {
+    State.BLOCKED: "◌",
+    State.READY: "○",
+    State.RUNNING: "●",
+    State.WAITING: "◔",
+    State.SUCCEEDED: "✓",
+    State.FAILED: "✗",
+    State.SKIPPED: "–",
+    State.CANCELLED: "⊘",
+}
+
+
+def may_move(source: State, target: State) -> bool:
+    """Whether a run in ``source`` may go to ``target``."""
+    return target in MOVES[source]

@@ -1,0 +1,50 @@
+"""LISTEN: hints from the database, on a connection of its own. Losing it costs promptness only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import asyncpg
+
+from koken.store.database import UNREACHABLE, unreachable
+
+
+class Channel:
+    """One listening connection to ``url``; ``on_hint`` gets each hint's text."""
+
+    def __init__(self, url: str, schema: str, on_hint: Callable[[str], None]) -> None:
+        self.url = url
+        self.schema = schema
+        self.on_hint = on_hint
+        self.connection: asyncpg.Connection[Any] | None = None
+
+    async def open(self, on_lost: Callable[[], None]) -> None:
+        """Connect and listen; ``on_lost`` is called when the connection ends."""
+        try:
+            connection = await asyncpg.connect(
+                self.url, timeout=10, server_settings={"application_name": "koken listener"}
+            )
+            connection.add_termination_listener(lambda _: on_lost())
+            await connection.add_listener(self.schema, self.heard)
+        except UNREACHABLE as error:
+            raise unreachable(error) from error
+        self.connection = connection
+
+    def heard(self, _: object, __: int, ___: str, payload: object) -> None:
+        """Pass a hint on."""
+        self.on_hint(str(payload))
+
+    async def check(self) -> None:
+        """Raise ``DatabaseUnreachable`` when the connection does not answer."""
+        if self.connection is not None:
+            try:
+                await self.connection.execute("select 1", timeout=5)
+            except UNREACHABLE as error:
+                raise unreachable(error) from error
+
+    def close(self) -> None:
+        """Let go."""
+        if self.connection is not None:
+            self.connection.terminate()
+            self.connection = None

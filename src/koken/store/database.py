@@ -1,0 +1,275 @@
+"""Connections to PostgreSQL that are given up when they do not answer, and errors translated once.
+
+A statement has a deadline of its own here, on the client's clock: a connection that hangs is
+abandoned and a new one takes its place. What a caller sees is ``DatabaseUnreachable``, or one of
+Koken's own errors that a function in the database raised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any, TypeVar
+
+import asyncpg
+
+from koken.errors import (
+    Conflict,
+    DatabaseUnreachable,
+    InvalidArguments,
+    KeyConflict,
+    KokenError,
+    Locked,
+    NotFound,
+    Overlapping,
+    Refused,
+)
+from koken.store.statements import Statement, in_schema
+
+T = TypeVar("T")
+Row = Any
+"""A row as the driver gives it: by name, by position, or as a mapping."""
+
+ENGINE_SETTINGS = {
+    # The engine's statements are built for index scans in the order written; see docs/concepts.
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "jit": "off",
+}
+SESSION_SETTINGS = {
+    "default_transaction_isolation": "read committed",
+    "timezone": "UTC",
+    "statement_timeout": "10s",
+    "lock_timeout": "5s",
+    "idle_in_transaction_session_timeout": "10s",
+}
+TRANSIENT = (
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+    asyncpg.LockNotAvailableError,
+)
+UNREACHABLE = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.ReadOnlySQLTransactionError,
+)
+CONFLICTS: dict[str, type[Conflict]] = {
+    "KK408": Overlapping,
+    "KK409": KeyConflict,
+    "KK410": Refused,
+    "KK423": Locked,
+}
+
+
+class Transaction:
+    """A connection inside a transaction; also what one statement outside of one is sent by."""
+
+    def __init__(self, connection: asyncpg.Connection[Any], schema: str, deadline: float) -> None:
+        self.connection = connection
+        self.schema = schema
+        self.deadline = deadline
+
+    async def fetch(self, statement: Statement, *args: Any) -> list[Row]:
+        """All rows of a statement."""
+        return await self.connection.fetch(
+            statement.text(self.schema), *args, timeout=self.deadline
+        )
+
+    async def fetch_text(self, text: str, *args: Any) -> list[Row]:
+        """All rows of a statement that a view composed."""
+        return await self.connection.fetch(
+            in_schema(text, self.schema), *args, timeout=self.deadline
+        )
+
+    async def execute(self, text: str) -> None:
+        """Several statements without arguments."""
+        await self.connection.execute(in_schema(text, self.schema), timeout=self.deadline)
+
+
+class Database:
+    """At most ``size`` connections to ``url``, opened when needed.
+
+    ``planner`` is ``engine`` for the engine's statements, ``default`` for reading. ``pooled`` says
+    that a pooler in transaction mode stands between: then no session settings and no prepared
+    statements are relied on. ``deadline`` is in seconds.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        schema: str = "koken",
+        size: int = 4,
+        planner: str = "engine",
+        pooled: bool = False,
+        deadline: float = 10.0,
+    ) -> None:
+        self.url = url
+        self.schema = schema
+        self.pooled = pooled
+        self.deadline = deadline
+        self.settings = SESSION_SETTINGS | (ENGINE_SETTINGS if planner == "engine" else {})
+        self.places = asyncio.Semaphore(size)
+        self.idle: list[asyncpg.Connection[Any]] = []
+        self.closed = False
+
+    async def connect(self) -> asyncpg.Connection[Any]:
+        """A new connection of our own, with the session's settings."""
+        options: dict[str, Any] = {"timeout": self.deadline}
+        if self.pooled:
+            options["statement_cache_size"] = 0
+        else:
+            options["server_settings"] = {"application_name": "koken", **self.settings}
+        return await asyncpg.connect(self.url, **options)
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[Transaction]:
+        """A connection, outside of a transaction; it is closed for good when anything goes wrong."""
+        async with self.places:
+            try:
+                connection = self.take() or await self.connect()
+            except UNREACHABLE as error:
+                raise unreachable(error) from error
+            healthy = False
+            try:
+                yield Transaction(connection, self.schema, self.deadline)
+                healthy = True
+            except asyncpg.PostgresError as error:
+                healthy = not isinstance(error, UNREACHABLE)
+                raise translate(error) from error
+            except UNREACHABLE as error:
+                raise unreachable(error) from error
+            except KokenError:
+                healthy = not connection.is_in_transaction()
+                raise
+            finally:
+                if healthy and not self.closed and not connection.is_closed():
+                    self.idle.append(connection)
+                else:
+                    connection.terminate()
+
+    def take(self) -> asyncpg.Connection[Any] | None:
+        """An idle connection that still lives."""
+        while self.idle:
+            connection = self.idle.pop()
+            if not connection.is_closed():
+                return connection
+        return None
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        """A transaction: committed at the end, rolled back on an error."""
+        async with self.session() as session:
+            await session.execute(self.preamble())
+            try:
+                yield session
+            except BaseException:
+                if not session.connection.is_closed():
+                    await session.execute("rollback")
+                raise
+            await session.execute("commit")
+
+    def preamble(self) -> str:
+        """What begins a transaction; behind a pooler the session's settings go with it."""
+        if not self.pooled:
+            return "begin"
+        local = "; ".join(
+            f"set local {name} = '{value}'"
+            for name, value in self.settings.items()
+            if name != "default_transaction_isolation"
+        )
+        return f"begin isolation level read committed; {local}"
+
+    async def fetch(self, statement: Statement, *args: Any) -> list[Row]:
+        """The rows of one statement, in a transaction of its own; tried again on a deadlock."""
+
+        async def work(tx: Transaction) -> list[Row]:
+            return await tx.fetch(statement, *args)
+
+        return await self.run(work, alone=True)
+
+    async def run(
+        self, work: Callable[[Transaction], Awaitable[T]], *, alone: bool = False
+    ) -> T:
+        """``work`` in a transaction, again when PostgreSQL says that it only met somebody.
+
+        ``alone``: it is a single statement and needs no begin and commit.
+        """
+        for round in range(6):
+            try:
+                place = self.session() if alone and not self.pooled else self.transaction()
+                async with place as tx:
+                    return await work(tx)
+            except KokenError as error:
+                if round == 5 or not isinstance(error.__cause__, TRANSIENT):
+                    raise
+            await asyncio.sleep(random.uniform(0, 0.01 * 2**round))
+        raise AssertionError("the last round returns or raises")
+
+    async def close(self) -> None:
+        """Give up all idle connections; those in use are closed when they come back."""
+        self.closed = True
+        idle, self.idle = self.idle, []
+        for connection in idle:
+            try:
+                await connection.close(timeout=2)
+            except (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresError):
+                connection.terminate()
+
+
+def unreachable(error: BaseException) -> DatabaseUnreachable:
+    """What people are told when PostgreSQL does not answer."""
+    said = str(error) or type(error).__name__
+    return DatabaseUnreachable(f"PostgreSQL does not answer: {said}. `koken doctor` looks closer")
+
+
+def translate(error: asyncpg.PostgresError) -> KokenError:
+    """A database error as one of Koken's."""
+    if isinstance(error, UNREACHABLE):
+        return unreachable(error)
+    return by_code(error.sqlstate or "", str(error), getattr(error, "detail", None))
+
+
+def by_code(code: str, message: str, detail: str | None) -> KokenError:
+    """The error that a function of ours raised with ``code``, or a plain one for any other."""
+    if code == "KK404":
+        return NotFound(message)
+    if code == "KK422":
+        problems = details(detail)
+        return InvalidArguments(
+            f"{message}. Nothing was started.", {problems.get("argument", ""): message}
+        )
+    if code in CONFLICTS:
+        found = details(detail)
+        since = found.get("since")
+        return CONFLICTS[code](
+            message,
+            what=str(found.get("what", "")),
+            held_by=found.get("held_by"),
+            since=datetime.fromisoformat(since) if since else None,
+        )
+    if code in ("42P01", "3F000", "42883"):
+        return NotFound(f"the database has no Koken tables ({message}); run `koken migrate`")
+    return KokenError(f"{message} (SQLSTATE {code})")
+
+
+def details(text: str | None) -> dict[str, Any]:
+    """The machine-readable part of an error that one of our functions raised."""
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

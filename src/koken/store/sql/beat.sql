@@ -1,0 +1,9 @@
+-- A worker says that it lives, and hears which of its runs somebody wants cancelled. No row: it is
+-- lost and must stop what it does.
+-- $1 worker  $2 bodies at work
+update koken.worker w
+   set beat_at = koken.now(), suspect_at = null, busy = $2::int
+ where id = $1::int and lost_at is null
+returning array(
+  select r.id from koken.run r
+   where r.worker_id = w.id and r.state = 'running' and r.cancel_requested_at is not null) as cancels

@@ -1,0 +1,43 @@
+-- Finds the lanes that have ready runs, by a skip scan, and takes from each of them its share of the
+-- free slots, from the bottom: late commits and higher priorities land below the marks.
+-- $1 worker  $2 queue ids  $3 free slots of each
+with recursive lane as (
+  (select queue_id, workspace_id from koken.run
+    where state = 'ready'
+    order by queue_id, workspace_id limit 1)
+  union all
+  select n.queue_id, n.workspace_id
+    from lane l, lateral (
+      select queue_id, workspace_id from koken.run
+       where state = 'ready' and (queue_id, workspace_id) > (l.queue_id, l.workspace_id)
+       order by queue_id, workspace_id limit 1) n),
+mine as materialized (
+  select l.queue_id, l.workspace_id,
+         ceil(f.free::float8 / count(*) over (partition by l.queue_id))::int as n
+    from lane l
+    join unnest($2::int[], $3::int[]) f (queue_id, free) on f.queue_id = l.queue_id
+    join koken.queue q on q.id = l.queue_id
+     and q.paused_at is null and q.max_running is null and q.rate is null
+   order by random() limit 64),
+c as materialized (
+  select x.id
+    from mine l, lateral (
+      select id from koken.run
+       where state = 'ready' and queue_id = l.queue_id and workspace_id = l.workspace_id
+       order by rank, id
+       limit l.n
+         for update skip locked) x)
+update koken.run r
+   set state = 'running', lease = r.lease + 1, attempt = r.attempt + 1, worker_id = $1::int,
+       started_at = coalesce(r.started_at, koken.now())
+  from c
+ where r.id = c.id
+   and r.state = 'ready'
+   and exists (select from koken.worker where id = $1::int and lost_at is null)
+returning r.id, r.lease, r.attempt, r.max_attempts, r.infra_attempt, r.max_infra_attempts, r.job_id,
+          r.workspace_id, r.queue_id, r.root_id, r.rank, r.priority, r.subject, r.trigger_kind,
+          r.trigger_by, r.schedule_id, r.since_at, r.logical_at, r.has_locks, r.overlap,
+          r.overlap_key, extract(epoch from r.deadline_at - koken.now())::float8 as seconds_left,
+          case when r.args is null
+               then (select a.args::text from koken.run_args a where a.run_id = r.id)
+               else r.args::text end as args

@@ -1,0 +1,1 @@
+select koken.now() as now

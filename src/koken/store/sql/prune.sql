@@ -1,0 +1,29 @@
+-- Deletes ended runs whose time is over, walking up the ids; the last run of a job and its last
+-- success stay. What waits or runs is never touched.
+-- $1 cursor  $2 how many ids to look at  $3 default keep (s) by outcome, as JSON  $4 only count?
+with page as materialized (
+  select r.id, r.workspace_id, r.job_id, r.state, r.finished_at, r.version_id
+    from koken.run r where r.id > $1::bigint order by r.id limit $2::int),
+old as materialized (
+  select p.id
+    from page p
+    join koken.job_version v on v.id = p.version_id
+    join koken.workspace w on w.id = p.workspace_id
+   where p.state in ('succeeded', 'failed', 'skipped', 'cancelled')
+     and p.finished_at < koken.now() - make_interval(secs => coalesce(
+           (v.keep ->> p.state)::float8, (w.keep ->> p.state)::float8, ($3::jsonb ->> p.state)::float8))
+     and exists (
+       select from koken.run n
+        where n.workspace_id = p.workspace_id and n.job_id = p.job_id and n.parent_id is null and n.id > p.id)
+     and (p.state <> 'succeeded' or exists (
+       select from koken.run n
+        where n.workspace_id = p.workspace_id and n.job_id = p.job_id and n.parent_id is null
+          and n.id > p.id and n.state = 'succeeded'))),
+gone as (
+  delete from koken.run using old where run.id = old.id and not $4::boolean
+     and run.state in ('succeeded', 'failed', 'skipped', 'cancelled')
+  returning run.id),
+a as (delete from koken.run_args using gone where run_args.run_id = gone.id),
+t as (delete from koken.attempt using gone where attempt.run_id = gone.id),
+c as (delete from koken.checkpoint using gone where checkpoint.run_id = gone.id)
+select (select count(*) from old) as pruned, (select max(id) from page) as cursor

@@ -1,0 +1,1 @@
+select id, name, keep from koken.workspace
