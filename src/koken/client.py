@@ -1,0 +1,437 @@
+"""``Client`` and ``AsyncClient``: the same verbs, one blocks and the other awaits.
+
+The verbs are written once, for ``AsyncClient``. ``Client`` carries them out on a loop in a thread of
+its own, and speaks itself only where a caller's blocking connection must.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import getpass
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, ParamSpec, Self, TypeVar
+
+from koken.config import Config, load
+from koken.define.job import Job
+from koken.define.registry import Program, Registry
+from koken.engine import control, start
+from koken.engine.publish import publish
+from koken.errors import DeclarationError, InvalidArguments, NotFound, RunCancelled, RunFailed, RunSkipped
+from koken.model import codec
+from koken.model.duration import Duration, seconds
+from koken.model.run import Run
+from koken.model.states import State
+from koken.portal import Portal
+from koken.store.callers import Caller
+from koken.store.database import Database
+from koken.views import logs, runs
+from koken.views.logs import LogLine
+from koken.views.why import Why, why
+
+P = ParamSpec("P")
+R = TypeVar("R")
+FIRST_LOOK = 0.01
+LONGEST_LOOK = 0.5
+"""Seconds between two looks at a run that is waited for."""
+
+ONE_RUN = f"select {runs.COLUMNS} from {runs.TABLES} where r.id = $1"
+
+
+class Link:
+    """What the clients of one program share: settings, connections, what is published."""
+
+    def __init__(self, program: Program | str) -> None:
+        if isinstance(program, str):
+            if not program.startswith(("postgresql://", "postgres://")):
+                raise DeclarationError(
+                    f"{program!r} is no address of a database; it begins with postgresql://"
+                )
+            self.registry = Registry()
+            self.name = ""
+            self.config: Config = load({"database_url": program})
+        else:
+            self.registry = program.registry
+            self.name = program.name
+            self.config = load(program.settings)
+        if not self.config.database_url:
+            raise DeclarationError(
+                "no database: set KOKEN_DATABASE_URL, or database_url in koken.toml. "
+                "For a private one, run `koken dev`"
+            )
+        self.db = Database(
+            self.config.database_url, schema=self.config.schema, size=8, pooled=self.config.pooled
+        )
+        self.views = Database(
+            self.config.database_url,
+            schema=self.config.schema,
+            size=4,
+            planner="default",
+            pooled=self.config.pooled,
+        )
+        self.published: set[str] = set()
+        self.publishing = asyncio.Lock()
+
+    async def publish(self, job: Job[..., Any], by: str) -> None:
+        """Make sure that a job is known before it is started for the first time."""
+        if job.name in self.published or job.foreign:
+            return
+        async with self.publishing:
+            if job.name not in self.published:
+                await publish(self.db, self.name, [job.spec], by=by or "client", whole=False)
+                self.published.add(job.name)
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self.db.close()
+        await self.views.close()
+
+
+def bound(job: Job[P, R], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a start as plain values, checked where the job is declared here."""
+    if not isinstance(job, Job):
+        raise TypeError(f"{job!r} is no job; declare it with @app.job, or use koken.Job('name')")
+    return job.body.bind(args, kwargs)
+
+
+def number(run: Run[Any] | int | str) -> int | str:
+    """What names a run: a snapshot, an id, or a job's name for its last run."""
+    return run.id if isinstance(run, Run) else run
+
+
+class AsyncClient:
+    """Starts and steers the jobs of ``program``, an ``App`` or the address of a database.
+
+    ``by`` is who acts, for the record; ``workspace`` where. It opens on first use; ``async with``
+    closes it.
+    """
+
+    def __init__(self, program: Program | str, /, *, by: str = "", workspace: str = "") -> None:
+        self.link = Link(program)
+        self.by = by
+        self.workspace = workspace or self.link.config.workspace
+        self.caller: Caller | None = None
+
+    def using(
+        self, connection: Any = None, /, *, by: str | None = None, workspace: str | None = None
+    ) -> Self:
+        """A copy that acts inside ``connection``'s transaction, as somebody, or elsewhere.
+
+        ``connection`` is one of asyncpg, psycopg 3 (async) or SQLAlchemy (async).
+        """
+        other = copy.copy(self)
+        if connection is not None:
+            other.caller = Caller(connection, self.link.config.schema)
+            if not other.caller.is_async:
+                raise TypeError("this connection blocks; use Client, or an async connection")
+        other.by = self.by if by is None else by
+        other.workspace = self.workspace if workspace is None else workspace
+        return other
+
+    async def start(self, job: Job[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Run[R]:
+        """Start a run of ``job`` with these arguments; options go into ``job.using(…)``.
+
+        Returns its snapshot: the existing run's where the idempotency key names one, one in state
+        skipped where the overlap rule skips it. Raises ``InvalidArguments``, ``NotFound``,
+        ``KeyConflict``, ``Overlapping``, ``Locked`` or ``DatabaseUnreachable``; then nothing was
+        started.
+        """
+        return await self.start_bound(job, bound(job, args, kwargs))
+
+    async def start_bound(self, job: Job[..., R], plain: Mapping[str, Any]) -> Run[R]:
+        """As ``start``, with arguments that are plain values already."""
+        await self.link.publish(job, self.by)
+        if self.caller is not None:
+            given = start.parameters(job.name, plain, self.workspace, job.options, self.by)
+            (row,) = await self.caller.fetch_async(start.START.text("koken"), *given)
+            (found,) = await self.caller.fetch_async(ONE_RUN, row["run_id"])
+            return runs.run_of(found)
+        started = await start.start(
+            self.link.db, job.name, plain, workspace=self.workspace, options=job.options, by=self.by
+        )
+        return (await runs.get_many(self.link.views, [started.run_id]))[started.run_id]
+
+    async def start_many(
+        self, job: Job[..., R], rows: Iterable[Mapping[str, Any]], /
+    ) -> list[Run[R]]:
+        """Start a run for each of ``rows``, which hold arguments by name: all of them or none."""
+        return await self.start_texts(job, texts(job, rows))
+
+    async def start_texts(self, job: Job[..., R], rows: list[str]) -> list[Run[R]]:
+        """As ``start_many``, with arguments that are JSON texts already."""
+        if self.caller is not None:
+            raise TypeError("start_many has a transaction of its own; start the rows one by one")
+        if job.options.idempotency_key is not None or job.options.logical_time is not None:
+            raise TypeError("idempotency_key and logical_time name one run; start_many makes many")
+        if not rows:
+            return []
+        await self.link.publish(job, self.by)
+        ids = await start.start_many(
+            self.link.db, job.name, rows, workspace=self.workspace, options=job.options, by=self.by
+        )
+        return await self.snapshots(job, ids, rows)
+
+    async def snapshots(
+        self, job: Job[..., R], ids: list[int], rows: list[str]
+    ) -> list[Run[R]]:
+        """Snapshots of runs that were just started; those of plain starts differ in little."""
+        spec = job.spec
+        if spec.overlap or spec.lock or spec.schedules or spec.subject or job.options.overlap:
+            found = await runs.get_many(self.link.views, ids)
+            return [found[run_id] for run_id in ids]
+        (first,) = (await runs.get_many(self.link.views, ids[:1])).values()
+        like = dict(first.__dict__)
+        like |= {"state": State.WAITING if first.wait else State.READY, "attempt": 0}
+        like |= {"worker": None, "started_at": None, "ended_at": None, "result": None, "error": None}
+        made: list[Run[R]] = []
+        for run_id, text in zip(ids, rows, strict=True):
+            run: Run[R] = object.__new__(Run)
+            run.__dict__.update(like, id=run_id, root_id=run_id)
+            if text != "{}":
+                run.__dict__["args"] = {**spec.defaults, **codec.decode(text)}
+            made.append(run)
+        return made
+
+    async def get(self, run: Run[R] | int | str) -> Run[R]:
+        """A fresh snapshot of a run, or of the last run of the job of that name.
+
+        Raises ``NotFound``.
+        """
+        return await runs.get(self.link.views, number(run), workspace=self.workspace)
+
+    async def find(self, query: str = "", *, limit: int = 50) -> list[Run[Any]]:
+        """The newest runs that match, such as ``"job:x state:failed since:2h"``."""
+        return await runs.find(self.link.views, query, workspace=self.workspace, limit=limit)
+
+    async def logs(self, run: Run[Any] | int | str, *, limit: int = 1000) -> list[LogLine]:
+        """The last lines that a run has printed and logged, oldest first."""
+        found = await self.get(run)
+        return await logs.tail(self.link.views, found.id, limit=limit)
+
+    async def why(self, run: Run[Any] | int | str) -> Why:
+        """Why a run stands as it does: what it waits for, and who stands in its way."""
+        return await why(self.link.views, await self.get(run))
+
+    async def wait(self, run: Run[R] | int | str, timeout: Duration | None = None) -> Run[R]:
+        """Until a run has ended; returns its last snapshot. Raises ``TimeoutError``."""
+        run_id = (await self.get(run)).id
+        limit = None if timeout is None else seconds(timeout, name="timeout")
+        try:
+            async with asyncio.timeout(limit):
+                await self.ended(run_id)
+        except TimeoutError:
+            raise TimeoutError(f"run {run_id} has not ended within {limit:g} s") from None
+        return await self.get(run_id)
+
+    async def ended(self, run_id: int) -> None:
+        """Look until the run has ended, at first often."""
+        pause = FIRST_LOOK
+        while True:
+            state = (await runs.states(self.link.views, [run_id])).get(run_id)
+            if state is None or state.ended:
+                return
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, LONGEST_LOOK)
+
+    async def result(self, run: Run[R], timeout: Duration | None = None) -> R:
+        """The result of a run, typed, once it has ended.
+
+        Raises ``RunFailed``, ``RunSkipped`` or ``RunCancelled``, and ``TimeoutError``.
+        """
+        return self.typed(await self.wait(run, timeout))
+
+    def typed(self, run: Run[R]) -> R:
+        """The result of an ended run by its job's annotation."""
+        about = f"run {run.id} of {run.job}"
+        if run.state is State.FAILED:
+            raise RunFailed(f"{about} failed: {run.reason}", run)
+        if run.state is State.SKIPPED:
+            raise RunSkipped(f"{about} was skipped: {run.reason}", run)
+        if run.state is State.CANCELLED:
+            raise RunCancelled(f"{about} was cancelled: {run.reason}", run)
+        try:
+            job = self.link.registry.get(run.job)
+        except NotFound:
+            return run.result  # type: ignore[no-any-return]  # a job of another program: plain values
+        return job.body.load(run.result)  # type: ignore[no-any-return]  # typed by the job's own hint
+
+    async def cancel(self, run: Run[R] | int | str, *, reason: str = "") -> Run[R]:
+        """End a run for good; one that runs is asked to stop, and ends when its worker confirms.
+
+        Raises ``NotFound``. A run that has ended already is left as it is.
+        """
+        found = await self.get(run)
+        await control.cancel(self.link.db, [found.id], by=self.who, reason=reason or None)
+        return await self.get(found.id)
+
+    async def retry(
+        self,
+        run: Run[R] | int | str,
+        *,
+        args: Mapping[str, Any] | None = None,
+        reason: str = "",
+    ) -> Run[R]:
+        """Give an ended run another chance: attempts count from 1 again, what it kept stays.
+
+        ``args`` replaces arguments. Raises ``Refused`` when it has not failed, was not cancelled
+        and not skipped, ``Overlapping`` when another run holds its key.
+        """
+        found = await self.get(run)
+        text = None
+        if args is not None:
+            text = codec.encode(self.checked(found, args), name="the arguments")
+        await control.retry(self.link.db, found.id, by=self.who, reason=reason or None, args=text)
+        return await self.get(found.id)
+
+    def checked(self, run: Run[Any], args: Mapping[str, Any]) -> Mapping[str, Any]:
+        """New arguments over the run's own, checked where its job is declared here."""
+        merged = {**run.args, **args}
+        try:
+            return self.link.registry.get(run.job).body.bind_plain(merged)
+        except NotFound:
+            return merged
+
+    async def acknowledge(self, run: Run[R] | int | str, *, reason: str = "") -> Run[R]:
+        """Close a failure: somebody has seen it, and skip_if_failed opens again.
+
+        Raises ``Refused`` when there is nothing to acknowledge.
+        """
+        found = await self.get(run)
+        await control.acknowledge(self.link.db, found.id, by=self.who, reason=reason or None)
+        return await self.get(found.id)
+
+    @property
+    def who(self) -> str:
+        """Who acts: as told, else the user of this process."""
+        return self.by or getpass.getuser()
+
+    async def close(self) -> None:
+        """Let go of the connections; a later use opens new ones."""
+        await self.link.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+def texts(job: Job[..., Any], rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Rows of arguments as JSON texts; the first bad one is refused with its place."""
+    found = []
+    for place, row in enumerate(rows):
+        try:
+            found.append(codec.encode(bound(job, (), row), name="the arguments"))
+        except InvalidArguments as error:
+            raise InvalidArguments(f"row {place}: {error}", error.problems) from None
+    return found
+
+
+class Client:
+    """As ``AsyncClient``, for programs that block. Safe to share between threads.
+
+    It opens on first use; ``with`` closes it.
+    """
+
+    def __init__(self, program: Program | str, /, *, by: str = "", workspace: str = "") -> None:
+        self.awaiting = AsyncClient(program, by=by, workspace=workspace)
+        self.portal = Portal()
+        self.caller: Caller | None = None
+
+    def using(
+        self, connection: Any = None, /, *, by: str | None = None, workspace: str | None = None
+    ) -> Self:
+        """A copy that acts inside ``connection``'s transaction, as somebody, or elsewhere.
+
+        ``connection`` is one of psycopg 3, SQLAlchemy or Django.
+        """
+        other = copy.copy(self)
+        other.awaiting = self.awaiting.using(by=by, workspace=workspace)
+        if connection is not None:
+            other.caller = Caller(connection, self.awaiting.link.config.schema)
+            if other.caller.is_async:
+                raise TypeError("this connection awaits; use AsyncClient, or a blocking connection")
+        return other
+
+    def start(self, job: Job[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Run[R]:
+        """As ``AsyncClient.start``."""
+        plain = bound(job, args, kwargs)
+        if self.caller is None:
+            return self.portal.call("start", self.awaiting.start_bound(job, plain))
+        mine = self.awaiting
+        self.portal.call("start", mine.link.publish(job, mine.by))
+        given = start.parameters(job.name, plain, mine.workspace, job.options, mine.by)
+        (row,) = self.caller.fetch(start.START.text("koken"), *given)
+        (found,) = self.caller.fetch(ONE_RUN, row["run_id"])
+        return runs.run_of(found)
+
+    def start_many(self, job: Job[..., R], rows: Iterable[Mapping[str, Any]], /) -> list[Run[R]]:
+        """As ``AsyncClient.start_many``."""
+        if self.caller is not None:
+            raise TypeError("start_many has a transaction of its own; start the rows one by one")
+        return self.portal.call("start_many", self.awaiting.start_texts(job, texts(job, rows)))
+
+    def get(self, run: Run[R] | int | str) -> Run[R]:
+        """As ``AsyncClient.get``."""
+        return self.portal.call("get", self.awaiting.get(run))
+
+    def find(self, query: str = "", *, limit: int = 50) -> list[Run[Any]]:
+        """As ``AsyncClient.find``."""
+        return self.portal.call("find", self.awaiting.find(query, limit=limit))
+
+    def logs(self, run: Run[Any] | int | str, *, limit: int = 1000) -> list[LogLine]:
+        """As ``AsyncClient.logs``."""
+        return self.portal.call("logs", self.awaiting.logs(run, limit=limit))
+
+    def why(self, run: Run[Any] | int | str) -> Why:
+        """As ``AsyncClient.why``."""
+        return self.portal.call("why", self.awaiting.why(run))
+
+    def wait(self, run: Run[R] | int | str, timeout: Duration | None = None) -> Run[R]:
+        """As ``AsyncClient.wait``."""
+        return self.portal.call("wait", self.awaiting.wait(run, timeout))
+
+    def result(self, run: Run[R], timeout: Duration | None = None) -> R:
+        """As ``AsyncClient.result``."""
+        return self.portal.call("result", self.awaiting.result(run, timeout))
+
+    def cancel(self, run: Run[R] | int | str, *, reason: str = "") -> Run[R]:
+        """As ``AsyncClient.cancel``."""
+        return self.portal.call("cancel", self.awaiting.cancel(run, reason=reason))
+
+    def retry(
+        self,
+        run: Run[R] | int | str,
+        *,
+        args: Mapping[str, Any] | None = None,
+        reason: str = "",
+    ) -> Run[R]:
+        """As ``AsyncClient.retry``."""
+        return self.portal.call("retry", self.awaiting.retry(run, args=args, reason=reason))
+
+    def acknowledge(self, run: Run[R] | int | str, *, reason: str = "") -> Run[R]:
+        """As ``AsyncClient.acknowledge``."""
+        return self.portal.call("acknowledge", self.awaiting.acknowledge(run, reason=reason))
+
+    def close(self) -> None:
+        """As ``AsyncClient.close``."""
+        if self.portal.open:
+            self.portal.call("close", self.awaiting.close())
+            self.portal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

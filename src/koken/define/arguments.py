@@ -1,0 +1,182 @@
+"""Arguments on their way from a call to the database and from there to a function.
+
+Both ways go through one validator, built once from the function's type hints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NotRequired
+
+from pydantic import ConfigDict, ValidationError, with_config
+from pydantic_core import PydanticSerializationError
+from typing_extensions import TypedDict
+
+from koken.define.body import NOT_STARTED, json_or_text
+from koken.define.form import Form, Formless
+from koken.define.problems import by_path, invalid
+from koken.define.result import name_of
+from koken.define.signature import Parameter
+from koken.define.spelling import did_you_mean
+from koken.errors import DeclarationError
+from koken.model import codec
+
+NONE: dict[str, Any] = {}
+"""No arguments; shared, so nobody writes into it."""
+
+typed_dict: Any = TypedDict  # a type checker wants the names of the fields, known only later
+
+
+class Arguments:
+    """The arguments of a job's function.
+
+    ``job`` is the job's name, for messages.
+    Raises ``DeclarationError`` when one has a type that cannot be kept as JSON.
+    """
+
+    __slots__ = ("defaults", "form", "job", "open", "parameters", "required", "schema")
+
+    def __init__(self, parameters: Sequence[Parameter], *, job: str) -> None:
+        self.job = job
+        self.parameters = {each.name: each for each in parameters}
+        self.required = tuple(each.name for each in parameters if each.required)
+        self.open = frozenset(each.name for each in parameters if each.hint in (Any, object))
+        self.form = form_of(parameters, job)
+        self.defaults = self.plain_defaults()
+        self.schema = self.json_schema()
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Plain values by name of a call; what the call leaves out is left out."""
+        if not args and not kwargs and not self.required:
+            return {}
+        values = self.by_name(args, kwargs)
+        try:
+            return self.plain(self.form.check(values))
+        except ValidationError as error:
+            raise invalid(self.job, by_path(error), end=NOT_STARTED) from None
+
+    def bind_plain(self, plain: Mapping[str, Any]) -> dict[str, Any]:
+        """As ``bind``, of values that came as JSON."""
+        values = self.by_name((), plain)
+        try:
+            return self.plain(self.form.read(self.encode(values)))
+        except ValidationError as error:
+            raise invalid(self.job, by_path(error), end=NOT_STARTED) from None
+
+    def bind_text(self, texts: Mapping[str, str]) -> dict[str, Any]:
+        """As ``bind``, of texts: taken as they stand where the type allows it, else as JSON."""
+        values: dict[str, Any] = self.by_name((), texts)
+        values |= {name: json_or_text(texts[name]) for name in self.open & texts.keys()}
+        try:
+            return self.plain(self.form.read(self.encode(values)))
+        except ValidationError as error:
+            unfit = {str(detail["loc"][0]) for detail in error.errors() if detail["loc"]}
+        return self.bind_plain(values | {name: json_or_text(texts[name]) for name in unfit})
+
+    def typed(self, plain: Mapping[str, Any]) -> dict[str, Any]:
+        """Keyword arguments for the function, of stored values."""
+        if not plain:
+            return NONE
+        try:
+            values: dict[str, Any] = self.form.read(self.encode(plain))
+        except ValidationError as error:
+            raise invalid(self.job, by_path(error)) from None
+        return values
+
+    def by_name(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of a call by the arguments' names, as Python itself would give them out."""
+        places = [each.name for each in self.parameters.values() if not each.keyword_only]
+        problems: dict[str, str] = {}
+        if len(args) > len(places):
+            problems[""] = f"takes {counted(len(places))} without a name, {len(args)} were given"
+        values = dict(zip(places, args, strict=False))
+        for name in kwargs:
+            if name in values:
+                problems[name] = "is given twice"
+            elif name not in self.parameters:
+                problems[name] = f"is not an argument.{did_you_mean(name, self.parameters)}"
+        values |= kwargs
+        problems |= {name: "is missing" for name in self.required if name not in values}
+        if problems:
+            raise invalid(self.job, problems, end=NOT_STARTED)
+        return values
+
+    def plain(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Typed values as plain ones. Raises ``InvalidArguments`` for what cannot be kept."""
+        try:
+            plain = self.dump(values)
+        except PydanticSerializationError:
+            raise invalid(self.job, self.unstorable(values), end=NOT_STARTED) from None
+        self.encode(plain)
+        return plain
+
+    def dump(self, values: dict[str, Any]) -> dict[str, Any]:
+        """``values`` in JSON's types."""
+        plain: dict[str, Any] = self.form.dump(values)
+        return plain
+
+    def encode(self, plain: Mapping[str, Any]) -> str:
+        """Plain values as JSON text. Raises ``InvalidArguments`` for what cannot be kept."""
+        try:
+            return codec.encode(plain, name="the whole")
+        except codec.Unstorable as error:
+            problems = self.unstorable(plain) or {"": str(error)}
+            raise invalid(self.job, problems, end=NOT_STARTED) from None
+
+    def unstorable(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """The arguments that cannot be kept as JSON, and why."""
+        problems = {}
+        for name, value in values.items():
+            try:
+                codec.encode(self.dump({name: value}).get(name), name=name)
+            except (codec.Unstorable, PydanticSerializationError) as error:
+                problems[name] = str(error)
+        return problems
+
+    def plain_defaults(self) -> dict[str, Any]:
+        """The defaults as plain values, of those arguments whose default has such a form."""
+        optional = {
+            each.name: each.default for each in self.parameters.values() if not each.required
+        }
+        unfit = self.unstorable(optional)
+        return self.dump({name: value for name, value in optional.items() if name not in unfit})
+
+    def json_schema(self) -> dict[str, Any]:
+        """The arguments as a JSON Schema, defaults included."""
+        try:
+            schema = self.form.json_schema()
+        except Formless:
+            raise blame(self.parameters.values(), self.job) from None
+        for name, value in self.defaults.items():
+            schema["properties"][name]["default"] = value
+        return schema
+
+
+def form_of(parameters: Iterable[Parameter], job: str) -> Form:
+    """The form of a job's arguments, as a dictionary of those that are given."""
+    fields = {
+        each.name: each.hint if each.required else NotRequired[each.hint] for each in parameters
+    }
+    no_others = with_config(ConfigDict(extra="forbid"))
+    try:
+        return Form(no_others(typed_dict(job, fields)))
+    except Formless:
+        raise blame(parameters, job) from None
+
+
+def blame(parameters: Iterable[Parameter], job: str) -> DeclarationError:
+    """The error for the first argument whose type has no form."""
+    for each in parameters:
+        try:
+            Form(each.hint).json_schema()
+        except Formless as error:
+            kind = name_of(each.hint)
+            return DeclarationError(
+                f"job {job!r}: argument {each.name!r} has the type {kind}, which {error}"
+            )
+    return DeclarationError(f"job {job!r}: its arguments have no form together.")
+
+
+def counted(number: int) -> str:
+    """``1 argument``, ``2 arguments``."""
+    return "1 argument" if number == 1 else f"{number or 'no'} arguments"

@@ -1,0 +1,83 @@
+"""The jobs of a program, by name."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import Any, Protocol
+
+from koken.define.job import Job
+from koken.define.spelling import did_you_mean
+from koken.errors import DeclarationError, NotFound
+
+Lifespan = Callable[[], AbstractContextManager[Any] | AbstractAsyncContextManager[Any]]
+"""Gives what a worker enters before its first body and leaves after its last."""
+
+
+class Registry:
+    """Name → job, in the order of declaration."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[str, Job[..., Any]] = {}
+
+    def add(self, job: Job[..., Any]) -> None:
+        """Take in ``job``. Raises ``DeclarationError`` when its name is taken."""
+        other = self.jobs.get(job.name)
+        if other is not None:
+            raise DeclarationError(
+                f"job {job.name!r} is declared twice: {other.place} and {job.place}. "
+                "Give one of them another name."
+            )
+        self.jobs[job.name] = job
+
+    def get(self, name: str) -> Job[..., Any]:
+        """The job called ``name``. Raises ``NotFound``, with the nearest name that there is."""
+        try:
+            return self.jobs[name]
+        except KeyError:
+            raise NotFound(self.unknown(name)) from None
+
+    def unknown(self, name: str) -> str:
+        """The message for a name that no job has."""
+        if not self.jobs:
+            return f"there is no job {name!r}: the program declares none. Are its modules imported?"
+        return f"there is no job {name!r}.{did_you_mean(name, self.jobs)}"
+
+    def __iter__(self) -> Iterator[Job[..., Any]]:
+        return iter(self.jobs.values())
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.jobs
+
+
+class Program(Protocol):
+    """What a client and a worker need of an ``App``."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The program's name; may be empty."""
+
+    @property
+    @abstractmethod
+    def registry(self) -> Registry:
+        """Its jobs."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> Mapping[str, Any]:
+        """Its settings as given; ``config`` checks them."""
+
+    @property
+    @abstractmethod
+    def modules(self) -> Sequence[str]:
+        """The modules that declare its jobs."""
+
+    @property
+    @abstractmethod
+    def lifespan(self) -> Lifespan | None:
+        """What a worker enters around all bodies."""

@@ -1,0 +1,369 @@
+"""A small process between the worker and the processes of one body; it leaves none behind.
+
+It starts the body's first process, passes on how that ended, and ends all that came of it: on
+demand, when the first process is gone, and when the worker is, be it by ``kill -9``. On Linux it
+is their subreaper, so that even one with a session of its own and a dead parent stays below it.
+``serve`` forks such keepers in a moment, where a new interpreter would take long.
+
+This module also runs alone, as a script without site packages: it imports the standard library
+only, and stays in one piece. Orders and reports are lines of JSON on one socket.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+LINUX = sys.platform == "linux"
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+LEFT_GRACE = 2.0
+"""Seconds that processes have to end which the body left behind when it ended by itself."""
+LOST_GRACE = 5.0
+"""Seconds, at most, that processes have to end when the worker is gone: another one may begin."""
+ROUND = 0.05
+"""Seconds between two rounds of killing."""
+LAST = 5.0
+"""Seconds of killing after which those that still live have escaped."""
+IGNORED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGTSTP")
+
+LOOK = 1.0
+"""Seconds between two looks whether the parent lives, in case somebody else holds the line."""
+
+Order = dict[str, Any]
+Start = Callable[[Order, list[int], int], None]
+"""Becomes the body, in a new process, and does not return. Is given the order, the descriptors
+that came with it and one to close as soon as it has begun; or raises ``Unstarted``."""
+
+
+class Unstarted(Exception):
+    """The body cannot be started: ``number`` is the system's, at ``where``."""
+
+    def __init__(self, where: str, number: int) -> None:
+        super().__init__(where, number)
+        self.where = where
+        self.number = number
+
+
+class Keeper:
+    """One body's processes. ``control`` is the line to the worker."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self.control = control
+        self.parent = os.getppid()
+        self.pending = b""
+        self.first = 0
+        self.open = True
+        self.force_at: float | None = None
+        """When those that were asked to end are killed; None while nobody was asked."""
+        self.wake = -1
+
+    def keep(self, start: Start, extra: list[int]) -> None:
+        """Start the body, and return when nothing of it lives, or what lives cannot be killed."""
+        order = self.order()
+        if order is None:
+            return
+        self.prepare()
+        if not self.begin(lambda outlet: start(order, extra, outlet)):
+            return
+        for descriptor in extra:
+            os.close(descriptor)
+        while self.alive():
+            now = time.monotonic()
+            if self.force_at is not None and now >= self.force_at:
+                self.force()
+                return
+            self.listen(LOOK if self.force_at is None else min(LOOK, self.force_at - now))
+
+    def order(self) -> Order | None:
+        """The first line; None when the worker went before it was through."""
+        received = b""
+        while not received.endswith(b"\n"):
+            data = self.control.recv(1 << 20)
+            if not data:
+                return None
+            received += data
+        order: Order = json.loads(received)
+        return order
+
+    def prepare(self) -> None:
+        """Be deaf to signals that are meant for others, and the parent of all that lose theirs."""
+        be_deaf()
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self.wake, tell = os.pipe()
+        os.set_blocking(self.wake, False)
+        os.set_blocking(tell, False)
+        signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
+        if LINUX:
+            prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+    def begin(self, start: Callable[[int], None]) -> bool:
+        """Start the first process; reports what kept it from that."""
+        inlet, outlet = os.pipe()
+        keeper = os.getpid()
+        self.first = os.fork()
+        if self.first == 0:
+            os.close(inlet)
+            become(start, keeper, outlet)
+        os.close(outlet)
+        with os.fdopen(inlet, "rb") as failures:
+            failure = failures.read()
+        if failure:
+            os.waitpid(self.first, 0)
+            self.report(json.loads(failure))
+            return False
+        self.report({"started": self.first})
+        return True
+
+    def alive(self) -> bool:
+        """Whether anything of the body lives; looks after those that have ended."""
+        status = None
+        lives = True
+        try:
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                if ended[0] == self.first:
+                    status = ended[1]
+        except ChildProcessError:
+            lives = not LINUX and group_lives(self.first)
+        if status is not None:
+            self.first_ended(status, lives)
+        return lives
+
+    def first_ended(self, status: int, others: bool) -> None:
+        """Report the end of the first process, and ask those that it left behind to go."""
+        asked = self.force_at is not None
+        left = named(self.descendants()) if others and not asked else []
+        self.report({"status": status, "left": left})
+        if others and not asked:
+            self.ask(LEFT_GRACE)
+
+    def listen(self, patience: float) -> None:
+        """Wait for an order, for the end of a process, or until the time is up."""
+        ears: list[Any] = [self.wake, self.control] if self.open else [self.wake]
+        heard = select.select(ears, [], [], max(patience, 0))[0]
+        if self.wake in heard:
+            os.read(self.wake, 4096)
+        if self.control in heard:
+            self.obey()
+        elif self.open and os.getppid() != self.parent:
+            self.lose()
+
+    def obey(self) -> None:
+        """Read an order."""
+        data = b""
+        with contextlib.suppress(OSError):
+            data = self.control.recv(4096)
+        if not data:
+            self.lose()
+        *lines, self.pending = (self.pending + data).split(b"\n")
+        for line in lines:
+            self.ask(json.loads(line)["stop"])
+
+    def lose(self) -> None:
+        """The worker is gone, or the process that forked us, which is about to be."""
+        self.open = False
+        self.report({"lost": True})
+        self.ask(LOST_GRACE)
+
+    def ask(self, grace: float) -> None:
+        """Ask all to end, and give them ``grace`` seconds; never more than they have already."""
+        if self.force_at is None:
+            self.signal_all(signal.SIGTERM)
+            self.signal_all(signal.SIGCONT)  # one that is paused could not follow
+        until = time.monotonic() + grace
+        self.force_at = until if self.force_at is None else min(self.force_at, until)
+
+    def force(self) -> None:
+        """Kill until nothing lives; reports those that cannot be killed."""
+        give_up = time.monotonic() + LAST
+        while self.alive():
+            if time.monotonic() > give_up:
+                self.report({"escaped": named(self.descendants())})
+                return
+            self.freeze()
+            self.signal_all(signal.SIGKILL)
+            self.listen(ROUND)
+
+    def freeze(self) -> None:
+        """Pause all, so that none starts another while they are killed."""
+        frozen: set[int] = set()
+        while fresh := set(self.descendants()) - frozen:
+            for pid in fresh:
+                send(pid, signal.SIGSTOP)
+            frozen |= fresh
+
+    def signal_all(self, number: int) -> None:
+        """Send a signal to every process of the body."""
+        if not LINUX:
+            send(-self.first, number)
+        for pid in self.descendants():
+            send(pid, number)
+
+    def descendants(self) -> list[int]:
+        """Every process below this one. Empty where the system does not tell."""
+        parents = parents_of_all() if LINUX else {}
+        found = {os.getpid()}
+        growing = True
+        while growing:
+            fresh = {pid for pid, parent in parents.items() if parent in found} - found
+            found |= fresh
+            growing = bool(fresh)
+        return sorted(found - {os.getpid()})
+
+    def report(self, what: dict[str, Any]) -> None:
+        """Tell the worker; if it is gone, nobody."""
+        with contextlib.suppress(OSError):
+            self.control.sendall(json.dumps(what).encode() + b"\n")
+
+
+def become(start: Callable[[int], None], keeper: int, outlet: int) -> None:
+    """Become the body, in the new process; a failure goes into ``outlet``."""
+    try:
+        os.setsid()
+        if LINUX:
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() == keeper:
+            signal.set_wakeup_fd(-1)
+            for name in (*IGNORED, "SIGCHLD", "SIGXFSZ"):
+                signal.signal(getattr(signal, name), signal.SIG_DFL)
+            start(outlet)
+    except Unstarted as failure:
+        os.write(outlet, json.dumps({"failed": failure.number, "where": failure.where}).encode())
+    finally:
+        os._exit(127)
+
+
+def prctl(option: int, value: int) -> None:
+    """The Linux call of that name."""
+    ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0)
+
+
+def send(pid: int, number: int) -> None:
+    """Send a signal, if the process is there and may be sent one."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def group_lives(group: int) -> bool:
+    """Whether a process group has members."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def parents_of_all() -> dict[int, int]:
+    """Every process of the system, with its parent."""
+    found = {}
+    with os.scandir("/proc") as entries:
+        for entry in entries:
+            if entry.name.isdigit() and (fields := stat(entry.name)):
+                found[int(entry.name)] = int(fields[2])
+    return found
+
+
+def stat(pid: int | str) -> tuple[str, str, str] | None:
+    """Name, state and parent of a process; None when it is gone."""
+    try:
+        descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        text = os.read(descriptor, 4096).decode(errors="replace")
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    name, _, rest = text.partition("(")[2].rpartition(")")
+    state, parent = rest.split()[:2]
+    return name, state, parent
+
+
+def named(pids: list[int]) -> list[str]:
+    """Processes for people, without those that have ended and only wait to be noticed."""
+    seen = ((pid, stat(pid)) for pid in pids)
+    return [f"{pid} ({fields[0]})" for pid, fields in seen if fields and fields[1] != "Z"]
+
+
+def limit(memory: int | None) -> None:
+    """Limit the address space of this process, and of those that it starts."""
+    if memory is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+
+def command(order: Order, _: list[int], __: int) -> None:
+    """Becomes the program that ``order`` names; the last descriptor closes by itself then."""
+    try:
+        if order["cwd"] is not None:
+            os.chdir(order["cwd"])
+    except OSError as error:
+        raise Unstarted("cwd", error.errno or 0) from None
+    try:
+        limit(order["memory"])
+        os.execvpe(order["argv"][0], order["argv"], order["env"])
+    except OSError as error:
+        raise Unstarted("exec", error.errno or 0) from None
+
+
+def be_deaf() -> None:
+    """Ignore the signals that are meant for others, such as Ctrl-C in the worker's terminal."""
+    for name in IGNORED:
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def serve(line: socket.socket, start: Start) -> None:
+    """Fork a keeper for each set of descriptors that comes: control, stdout, stderr, others.
+
+    Returns when the line ends. The worker's death ends this process at once.
+    """
+    be_deaf()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    if LINUX:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    line.sendall(b"ready\n")
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(line, 1, 8)
+        if not data:
+            return
+        fork_keeper(line, start, descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def fork_keeper(line: socket.socket, start: Start, descriptors: list[int]) -> None:
+    """Fork a keeper; when that cannot be, its worker is told."""
+    try:
+        child = os.fork()
+    except OSError as error:
+        os.write(descriptors[0], json.dumps({"failed": error.errno, "where": "fork"}).encode())
+        return
+    if child:
+        return
+    try:
+        line.close()
+        control, out, err, *extra = descriptors
+        os.dup2(out, 1)
+        os.dup2(err, 2)
+        os.close(out)
+        os.close(err)
+        Keeper(socket.socket(fileno=control)).keep(start, extra)
+    finally:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    serve(socket.socket(fileno=int(sys.argv[1])), command)

@@ -1,0 +1,158 @@
+"""Claims runs for the free slots: from known lanes at their marks, and now and then from the bottom."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from koken.engine import claim, register
+from koken.engine.claim import Claimed, Lane
+from koken.errors import DatabaseUnreachable
+from koken.runtime.names import Names
+from koken.runtime.runner import Runner
+from koken.runtime.service import LONGEST_REST, Service
+from koken.store.database import Database
+
+BOTTOM_PERIOD = 1.0
+"""Seconds between two looks at the bottom of the lanes, while looking is cheap."""
+BOTTOM_SHARE = 0.1
+"""Of the time since the last look that a look may cost."""
+HUNGRY_PERIOD = 5.0
+"""Seconds between two notes that this worker wants to be told."""
+MOST_UNDELIVERED = 4000
+"""Endings that wait for delivery, above which nothing more is claimed."""
+
+
+class Claimer(Service):
+    """Fills a worker's slots.
+
+    ``may_claim`` says whether the worker may take anything now: not while it drains, nor when it
+    has not been heard of for too long.
+    """
+
+    name = "claimer"
+
+    def __init__(
+        self,
+        db: Database,
+        *,
+        worker_id: Callable[[], int],
+        runner: Runner,
+        names: Names,
+        may_claim: Callable[[], bool],
+        undelivered: Callable[[], int],
+    ) -> None:
+        super().__init__()
+        self.db = db
+        self.worker_id = worker_id
+        self.runner = runner
+        self.names = names
+        self.may_claim = may_claim
+        self.undelivered = undelivered
+        self.marks: dict[Lane, datetime] = {}
+        self.told = True
+        self.in_doubt = False
+        self.bottom_at = float("-inf")
+        self.bottom_cost = 0.0
+        self.hungry_at = float("-inf")
+        self.limited: set[int] = set()
+
+    def tell(self) -> None:
+        """Something became ready: look from the bottom."""
+        self.told = True
+        self.ring()
+
+    async def turn(self) -> float:
+        """Claim once; what a claim without an answer has taken is found again first."""
+        if not self.may_claim() or self.undelivered() > MOST_UNDELIVERED:
+            return LONGEST_REST
+        if self.in_doubt:
+            await self.adopt()
+        room = {queue: free for queue, free in self.runner.room().items() if free > 0}
+        if not room:
+            return LONGEST_REST
+        self.in_doubt = True
+        runs, from_bottom = await self.claim(room)
+        limited, again = await self.claim_limited(room)
+        self.in_doubt = False
+        await self.begin(runs)
+        if limited:
+            await self.adopt()
+        if runs or limited:
+            return 0
+        if not from_bottom:
+            self.told = True
+            return 0
+        await self.say_hungry(list(room))
+        return again or LONGEST_REST
+
+    async def claim_limited(self, room: dict[int, int]) -> tuple[bool, float]:
+        """From the queues with a limit or a rate that had something when we looked last."""
+        any_taken, soonest = False, 0.0
+        for queue_id in sorted(self.limited & room.keys()):
+            taken, again = await claim.limited(
+                self.db, self.worker_id(), queue_id, room[queue_id]
+            )
+            any_taken = any_taken or taken
+            if again:
+                soonest = min(soonest or again, again)
+            if not taken:
+                self.limited.discard(queue_id)
+        return any_taken, soonest
+
+    async def claim(self, room: dict[int, int]) -> tuple[list[Claimed], bool]:
+        """From the marks, or from the bottom when it is time to; says which it was."""
+        now = time.monotonic()
+        due = max(BOTTOM_PERIOD, self.bottom_cost / BOTTOM_SHARE)
+        cheap = self.bottom_cost / BOTTOM_SHARE < BOTTOM_PERIOD
+        if self.marks and not (self.told and cheap) and now - self.bottom_at < due:
+            runs = await claim.from_marks(self.db, self.worker_id(), self.marks, room)
+            self.mark(runs, fresh=False)
+            return runs, False
+        self.told = False
+        runs = await claim.from_bottom(self.db, self.worker_id(), room)
+        self.limited = set(await claim.limited_queues(self.db, list(room)))
+        self.bottom_at = time.monotonic()
+        self.bottom_cost = self.bottom_at - now
+        self.mark(runs, fresh=True)
+        return runs, True
+
+    def mark(self, runs: Sequence[Claimed], *, fresh: bool) -> None:
+        """Remember the smallest rank of each lane's batch; a look from the bottom renews the lanes."""
+        found: dict[Lane, datetime] = {}
+        for run in runs:
+            lane = (run.queue_id, run.workspace_id)
+            if lane not in found or run.rank < found[lane]:
+                found[lane] = run.rank
+        if fresh:
+            self.marks = found
+        else:
+            self.marks = {lane: found[lane] for lane in self.marks if lane in found}
+
+    async def adopt(self) -> None:
+        """Carry what the database says that we hold and we do not know of."""
+        self.runner.delivered = set()
+        runs = await claim.held(self.db, self.worker_id())
+        delivered, self.runner.delivered = self.runner.delivered, None
+        self.in_doubt = False
+        await self.begin([run for run in runs if (run.id, run.lease) not in delivered])
+
+    async def begin(self, runs: Sequence[Claimed]) -> None:
+        """Hand runs to the runner."""
+        if runs:
+            try:
+                await self.names.learn(runs)
+            except DatabaseUnreachable:
+                self.in_doubt = True
+                raise
+            self.runner.take(runs)
+
+    async def say_hungry(self, queues: list[int]) -> None:
+        """Ask to be told of what becomes ready."""
+        now = time.monotonic()
+        if now - self.hungry_at >= HUNGRY_PERIOD:
+            self.hungry_at = now
+            await register.hungry(self.db, queues)
+            self.told = True
+            self.ring()

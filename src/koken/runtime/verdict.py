@@ -1,0 +1,170 @@
+"""What follows an answer: pure; the finisher carries it out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from koken.define.job import Job
+from koken.engine.claim import Claimed
+from koken.engine.finish import SPENDS_ATTEMPT, SPENDS_INFRA, SPENDS_NOTHING, Ending
+from koken.executors.base import Answer, Broken, Raised, Returned, Stopped
+from koken.model.duration import in_words, seconds
+from koken.model.outcome import Cancel, Fail, Outcome, Retry, Skip, Snooze
+from koken.model.policy import INFRA_BACKOFF, LONGEST_DELAY, Backoff
+from koken.model.run import Failure
+from koken.model.states import State, WaitCause
+
+SNOOZE = 60.0
+"""Seconds of a ``Snooze`` that does not say how long."""
+NO_BODY = 5.0
+"""Seconds until a run whose job this worker does not know is offered again."""
+
+
+def ending(run: Claimed, job: Job[..., Any], answer: Answer, took: float, chance: float) -> Ending | None:
+    """What becomes of ``run`` after ``answer``; None when it is not ours to say any more.
+
+    ``took`` is in seconds; ``chance`` in 0..1 spreads the retries.
+    """
+    match answer:
+        case Returned(result):
+            return Ending(run.id, run.lease, State.SUCCEEDED, result=result, took=took)
+        case Stopped(why, detail):
+            found = stopped(run, job, why, detail, chance)
+        case Raised():
+            found = raised(run, job, answer, chance)
+        case Broken(failure):
+            found = broken(run, failure, chance)
+        case Outcome():
+            found = answered(run, job, answer, chance)
+    if found is not None:
+        found.took = took
+    return found
+
+
+def answered(run: Claimed, job: Job[..., Any], outcome: Outcome, chance: float) -> Ending:
+    """After an outcome that the body chose."""
+    failure = Failure(type=type(outcome).__name__, message=outcome.reason)
+    match outcome:
+        case Snooze(after=after):
+            delay = SNOOZE if after is None else after
+            return parked(run, failure, delay, "snooze", WaitCause.DELAY, SPENDS_NOTHING)
+        case Skip():
+            return ended(run, State.SKIPPED, failure)
+        case Cancel():
+            return ended(run, State.CANCELLED, failure)
+        case Fail():
+            return ended(run, State.FAILED, failure)
+        case Retry(after=after):
+            return again_or_failed(run, job, failure, None, after, chance)
+        case _:
+            return ended(run, State.FAILED, failure)
+
+
+def raised(run: Claimed, job: Job[..., Any], answer: Raised, chance: float) -> Ending | None:
+    """After an exception."""
+    if "koken.errors.LeaseLost" in answer.kinds:
+        return None
+    never = {f"{kind.__module__}.{kind.__qualname__}" for kind in job.never_retry}
+    if never.intersection(answer.kinds):
+        return ended(run, State.FAILED, answer.failure)
+    return again_or_failed(run, job, answer.failure, answer.error, None, chance)
+
+
+def again_or_failed(
+    run: Claimed,
+    job: Job[..., Any],
+    failure: Failure,
+    error: Exception | None,
+    after: float | None,
+    chance: float,
+) -> Ending:
+    """Another attempt after a wait, or the end when none is left or the job gives up."""
+    if run.attempt >= run.max_attempts:
+        return ended(run, State.FAILED, failure)
+    if after is None:
+        try:
+            after = wait(job, run.attempt, error, chance)
+        except Exception as broken_rule:
+            text = f"{failure.message} (and its backoff raised {broken_rule!r})"
+            return ended(run, State.FAILED, Failure(type=failure.type, message=text))
+    if after is None:
+        return ended(run, State.FAILED, failure)
+    return parked(run, failure, after, "retry", WaitCause.RETRY, SPENDS_ATTEMPT)
+
+
+def wait(job: Job[..., Any], attempt: int, error: Exception | None, chance: float) -> float | None:
+    """Seconds until the next attempt by the job's rule; None: give up."""
+    rule = job.backoff
+    if isinstance(rule, Backoff):
+        return rule.delay(attempt, chance)
+    given = rule(attempt, error or Exception("the error is in another process"))
+    return None if given is None else min(seconds(given, name="backoff"), LONGEST_DELAY)
+
+
+def stopped(
+    run: Claimed, job: Job[..., Any], why: str, detail: str, chance: float
+) -> Ending | None:
+    """After a stop from outside."""
+    if why == "cancel":
+        return ended(run, State.CANCELLED, Failure(type="Cancel", message=detail))
+    if why == "timeout":
+        overall = run.seconds_left is not None and (
+            job.spec.timeout is None or run.seconds_left <= job.spec.timeout
+        )
+        limit = run.seconds_left if overall else job.spec.timeout
+        name = "run_timeout" if overall else "timeout"
+        message = f"it took longer than {in_words(limit or 0)} ({name}){': ' + detail if detail else ''}"
+        failure = Failure(type="Timeout", message=message)
+        if overall:
+            return ended(run, State.FAILED, failure)
+        return again_or_failed(run, job, failure, TimeoutError(message), None, chance)
+    if why == "shutdown":
+        return Ending(
+            run.id, run.lease, State.READY, "returned", SPENDS_NOTHING,
+            error=text(Failure(type="Shutdown", message="its worker stopped; handed back")),
+        )
+    if why == "silence":
+        message = "its worker lost touch with the database and stopped what may not run twice"
+        return broken(run, Failure(type="Silence", message=message), chance)
+    return None
+
+
+def broken(run: Claimed, failure: Failure, chance: float) -> Ending:
+    """After a failure of the infrastructure, which has a budget of its own."""
+    if run.infra_attempt >= run.max_infra_attempts:
+        return ended(run, State.FAILED, failure, spent=SPENDS_INFRA)
+    delay = INFRA_BACKOFF.delay(run.infra_attempt + 1, chance)
+    return parked(run, failure, delay, "broken", WaitCause.RETRY, SPENDS_INFRA)
+
+
+def unknown(run: Claimed, name: str) -> Ending:
+    """For a run whose job this program does not declare: another worker may."""
+    failure = Failure(type="NoBody", message=f"this worker's program has no job {name!r}")
+    return parked(run, failure, NO_BODY, "returned", WaitCause.DELAY, SPENDS_NOTHING)
+
+
+def ended(run: Claimed, state: State, failure: Failure, *, spent: str = SPENDS_ATTEMPT) -> Ending:
+    """An end that is no success."""
+    return Ending(run.id, run.lease, state, state.value, spent, error=text(failure))
+
+
+def parked(
+    run: Claimed, failure: Failure, delay: float, outcome: str, cause: WaitCause, spent: str
+) -> Ending:
+    """A wait."""
+    return Ending(
+        run.id,
+        run.lease,
+        State.WAITING,
+        outcome,
+        spent,
+        wait_cause=cause,
+        delay=min(delay, LONGEST_DELAY),
+        error=text(failure),
+    )
+
+
+def text(failure: Failure) -> str:
+    """A failure as JSON text."""
+    return json.dumps(failure.to_json())

@@ -1,0 +1,206 @@
+"""Jobs, schedules and their ticks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from koken.errors import NotFound
+from koken.model.run import stamp
+from koken.model.schedule import Schedule
+from koken.store.database import Database
+
+JOBS = """
+select j.id, j.name, v.number as version, v.spec::text as spec, q.name as queue, j.retired_at,
+       (select min(s.next_at) from koken.schedule s where s.job_id = j.id and s.workspace_id = w.id
+          and s.retired_at is null and s.paused_at is null) as next_at,
+       l.id as last_id, l.state as last_state, l.finished_at as last_finished_at, l.created_at as last_created_at
+  from koken.job j
+  join koken.job_version v on v.id = j.version_id
+  join koken.queue q on q.id = v.queue_id
+  join koken.workspace w on w.name = $1
+  left join lateral (
+    select r.id, r.state, r.finished_at, r.created_at from koken.run r
+     where r.workspace_id = w.id and r.job_id = j.id and r.parent_id is null
+     order by r.id desc limit 1) l on true
+ where j.workspace_id in (2, w.id) and (j.retired_at is null or $2)
+ order by j.name
+"""
+SCHEDULES = """
+select s.id, j.name as job, s.name, s.declared::text as declared, s.expression, s.timezone, s.catchup,
+       s.paused_at, s.paused_by, s.pause_reason, s.next_at, s.problem, t.due_at as last_due_at,
+       t.verdict as last_verdict, t.reason as last_reason, v.overlap
+  from koken.schedule s
+  join koken.job j on j.id = s.job_id
+  join koken.job_version v on v.id = j.version_id
+  join koken.workspace w on w.id = s.workspace_id
+  left join lateral (
+    select due_at, verdict, reason from koken.tick
+     where schedule_id = s.id order by due_at desc limit 1) t on true
+ where w.name = $1 and s.retired_at is null and ($2::text is null or j.name = $2)
+ order by j.name, s.name
+"""
+TICKS = """
+select t.due_at, t.until_at, t.count, t.verdict, t.reason, t.run_id, t.blocker_id, t.fired_at,
+       s.name as schedule, s.expression, s.timezone, r.state as run_state
+  from koken.schedule s
+  join koken.job j on j.id = s.job_id
+  join koken.workspace w on w.id = s.workspace_id
+  join lateral (
+    select * from koken.tick where schedule_id = s.id and ($3::timestamptz is null or due_at < $3)
+     order by due_at desc limit $4) t on true
+  left join koken.run r on r.id = t.run_id
+ where w.name = $1 and j.name = $2
+ order by t.due_at desc
+ limit $4
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRow:
+    """A job with its last run and its next time."""
+
+    name: str
+    version: int
+    description: str
+    owner: str
+    tags: tuple[str, ...]
+    queue: str
+    schedules: tuple[str, ...]
+    next_at: datetime | None
+    last_id: int | None
+    last_state: str | None
+    last_at: datetime | None
+    retired_at: datetime | None
+    parameters: dict[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "description": self.description,
+            "owner": self.owner,
+            "tags": list(self.tags),
+            "queue": self.queue,
+            "schedules": list(self.schedules),
+            "next_at": stamp(self.next_at),
+            "last_run": None
+            if self.last_id is None
+            else {"id": str(self.last_id), "state": self.last_state, "at": stamp(self.last_at)},
+            "retired_at": stamp(self.retired_at),
+            "arguments": self.parameters,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleRow:
+    """When a job runs, and what came of the last time."""
+
+    id: int
+    job: str
+    name: str
+    expression: str
+    timezone: str
+    words: str
+    overlap: str
+    catchup: str
+    next_at: datetime | None
+    paused_at: datetime | None
+    paused_by: str | None
+    pause_reason: str | None
+    problem: str | None
+    last_due_at: datetime | None
+    last_verdict: str | None
+    last_reason: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        plain["id"] = str(self.id)
+        for name in ("next_at", "paused_at", "last_due_at"):
+            plain[name] = stamp(plain[name])
+        return plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TickRow:
+    """A due time and its verdict; ``count`` due times up to ``until_at`` where it stands for several."""
+
+    due_at: datetime
+    until_at: datetime
+    count: int
+    verdict: str
+    reason: str | None
+    run_id: int | None
+    blocker_id: int | None
+    fired_at: datetime
+    schedule: str
+    expression: str
+    timezone: str
+    run_state: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        for name in ("due_at", "until_at", "fired_at"):
+            plain[name] = stamp(plain[name])
+        for name in ("run_id", "blocker_id"):
+            plain[name] = None if plain[name] is None else str(plain[name])
+        return plain
+
+
+async def jobs(db: Database, *, workspace: str, retired: bool = False) -> list[JobRow]:
+    """All jobs, by name."""
+    async with db.session() as session:
+        rows = await session.fetch_text(JOBS, workspace, retired)
+    found = []
+    for row in rows:
+        spec = json.loads(row["spec"])
+        found.append(
+            JobRow(
+                name=row["name"],
+                version=row["version"],
+                description=spec["description"],
+                owner=spec["owner"],
+                tags=tuple(spec["tags"]),
+                queue=row["queue"],
+                schedules=tuple(each["expression"] for each in spec["schedules"]),
+                next_at=row["next_at"],
+                last_id=row["last_id"],
+                last_state=row["last_state"],
+                last_at=row["last_finished_at"] or row["last_created_at"],
+                retired_at=row["retired_at"],
+                parameters=spec["parameters"],
+            )
+        )
+    return found
+
+
+async def schedules(
+    db: Database, *, workspace: str, job: str | None = None
+) -> list[ScheduleRow]:
+    """All schedules, by job."""
+    async with db.session() as session:
+        rows = await session.fetch_text(SCHEDULES, workspace, job)
+    found = []
+    for row in rows:
+        values = dict(row)
+        declared = Schedule.from_json(json.loads(values.pop("declared")))
+        values["overlap"] = values["overlap"] or "skip_if_running"
+        found.append(ScheduleRow(words=declared.in_words(), **values))
+    return found
+
+
+async def ticks(
+    db: Database, job: str, *, workspace: str, limit: int = 50, before: datetime | None = None
+) -> list[TickRow]:
+    """The latest due times of a job's schedules. Raises ``NotFound`` for an unknown job."""
+    async with db.session() as session:
+        known = await session.fetch_text("select from koken.job where name = $1", job)
+        if not known:
+            raise NotFound(f"there is no job {job!r}; `koken jobs` lists them")
+        rows = await session.fetch_text(TICKS, workspace, job, before, limit)
+    return [TickRow(**dict(row)) for row in rows]

@@ -1,0 +1,197 @@
+"""Runs as people see them: one, and lists by keyset."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from koken.errors import NotFound
+from koken.model.run import Failure, Progress, Run, Trigger, TriggerKind, Wait, stamp
+from koken.model.states import State, WaitCause
+from koken.store.database import Database, Row
+from koken.views.query import Conditions, parse
+
+COLUMNS = """
+  r.id, j.name as job, v.number as version, w.name as workspace, r.state, q.name as queue,
+  r.priority, r.attempt, r.max_attempts, r.infra_attempt, r.max_infra_attempts, r.trigger_kind,
+  r.trigger_by, s.expression as schedule, r.since_at, r.result::text as result,
+  r.error::text as error, r.progress, r.progress_text, r.wait_cause, r.wake_at,
+  k.name as worker, r.subject, r.idempotency_key, r.logical_at, r.parent_id, r.root_id, r.step,
+  r.cancel_requested_at, r.created_at, r.started_at, r.finished_at, r.acknowledged_by,
+  coalesce(r.args::text, (select a.args::text from koken.run_args a where a.run_id = r.id)) as args
+"""
+TABLES = """
+  koken.run r
+  join koken.job j on j.id = r.job_id
+  join koken.job_version v on v.id = r.version_id
+  join koken.workspace w on w.id = r.workspace_id
+  join koken.queue q on q.id = r.queue_id
+  left join koken.worker k on k.id = r.worker_id
+  left join koken.schedule s on s.id = r.schedule_id
+"""
+MOST = 1000
+"""Runs in one page."""
+
+
+def run_of(row: Row) -> Run[Any]:
+    """A row as a snapshot."""
+    failure = json.loads(row["error"]) if row["error"] else None
+    state = State(row["state"])
+    return Run(
+        id=row["id"],
+        job=row["job"],
+        version=row["version"],
+        workspace=row["workspace"],
+        state=state,
+        queue=row["queue"],
+        priority=row["priority"],
+        attempt=row["attempt"],
+        max_attempts=row["max_attempts"],
+        infra_attempt=row["infra_attempt"],
+        max_infra_attempts=row["max_infra_attempts"],
+        trigger=Trigger(
+            kind=TriggerKind(row["trigger_kind"]),
+            by=row["trigger_by"] or "",
+            schedule=row["schedule"],
+            due_at=row["logical_at"] if row["schedule"] else None,
+            since=row["since_at"],
+        ),
+        args=json.loads(row["args"] or "{}"),
+        result=json.loads(row["result"]) if row["result"] else None,
+        error=Failure.from_json(failure) if failure and state is not State.SUCCEEDED else None,
+        progress=Progress(percent=row["progress"], message=row["progress_text"] or ""),
+        wait=Wait(cause=WaitCause(row["wait_cause"]), until=row["wake_at"])
+        if row["wait_cause"]
+        else None,
+        worker=row["worker"],
+        subject=row["subject"],
+        idempotency_key=row["idempotency_key"],
+        logical_time=row["logical_at"],
+        parent_id=row["parent_id"],
+        root_id=row["root_id"] or row["id"],
+        step=row["step"],
+        cancelling=row["cancel_requested_at"] is not None,
+        created_at=row["created_at"],
+        started_at=row["started_at"],
+        ended_at=row["finished_at"],
+        acknowledged_by=row["acknowledged_by"],
+    )
+
+
+async def get(db: Database, run: int | str, *, workspace: str) -> Run[Any]:
+    """A run by its id, or the last run of a job by its name. Raises ``NotFound``."""
+    found = Conditions()
+    found.add("w.name = {}", workspace)
+    by_id = isinstance(run, int) or run.isdigit()
+    if by_id:
+        found.add("r.id = {}", int(run))
+    else:
+        found.add("j.name = {}", run)
+        found.add("r.parent_id is null")
+    rows = await select(db, found, limit=1)
+    if rows:
+        return run_of(rows[0])
+    if by_id:
+        raise NotFound(f"there is no run {run} in workspace {workspace!r}")
+    raise NotFound(f"there is no run of a job {run!r}; `koken jobs` lists the jobs")
+
+
+async def get_many(db: Database, ids: Sequence[int]) -> dict[int, Run[Any]]:
+    """Runs by their ids, whatever their workspace: for those that a caller has just started."""
+    found = Conditions()
+    found.add("r.id = any({}::bigint[])", list(ids))
+    return {row["id"]: run_of(row) for row in await select(db, found, limit=len(ids))}
+
+
+async def find(
+    db: Database, query: str, *, workspace: str, limit: int = 50, before: int | None = None
+) -> list[Run[Any]]:
+    """The newest runs that match, at most ``limit``; ``before`` is the id where the last page ended.
+
+    Raises ``InvalidArguments`` for a bad query.
+    """
+    found = Conditions()
+    found.add("w.name = {}", workspace)
+    found.add("r.parent_id is null")
+    if before is not None:
+        found.add("r.id < {}", before)
+    parse(query, found)
+    return [run_of(row) for row in await select(db, found, limit=min(limit, MOST))]
+
+
+async def select(db: Database, conditions: Conditions, *, limit: int) -> list[Row]:
+    """The newest rows under these conditions."""
+    text = (
+        f"select {COLUMNS} from {TABLES} where {conditions.text}\n order by r.id desc limit {limit}"
+    )
+    async with db.session() as session:
+        return await session.fetch_text(text, *conditions.parameters)
+
+
+async def states(db: Database, ids: Sequence[int]) -> dict[int, State]:
+    """Only the states of these runs."""
+    async with db.session() as session:
+        rows = await session.fetch_text(
+            "select id, state from koken.run where id = any($1::bigint[])", list(ids)
+        )
+    return {row["id"]: State(row["state"]) for row in rows}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptRow:
+    """One try at a run."""
+
+    attempt: int
+    lease: int
+    outcome: str
+    worker: str | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    error: Failure | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "attempt": self.attempt,
+            "lease": self.lease,
+            "outcome": self.outcome,
+            "worker": self.worker,
+            "started_at": stamp(self.started_at),
+            "ended_at": stamp(self.ended_at),
+            "error": self.error.to_json() if self.error else None,
+        }
+
+
+ATTEMPTS = """
+select a.attempt, a.lease, a.outcome, k.name as worker, a.started_at, a.ended_at, a.error::text as error
+  from koken.attempt a left join koken.worker k on k.id = a.worker_id
+ where a.run_id = $1
+union all
+select r.attempt, r.lease, case r.state when 'running' then 'running' else 'succeeded' end, k.name,
+       case when r.lease = 1 then r.started_at end, r.finished_at, null
+  from koken.run r left join koken.worker k on k.id = r.worker_id
+ where r.id = $1 and r.state in ('running', 'succeeded')
+   and not exists (select from koken.attempt a where a.run_id = r.id and a.lease = r.lease)
+ order by lease
+"""
+
+
+async def attempts(db: Database, run_id: int) -> list[AttemptRow]:
+    """All tries at a run, oldest first, the one at work included."""
+    async with db.session() as session:
+        rows = await session.fetch_text(ATTEMPTS, run_id)
+    return [
+        AttemptRow(
+            attempt=row["attempt"],
+            lease=row["lease"],
+            outcome=row["outcome"],
+            worker=row["worker"],
+            started_at=row["started_at"],
+            ended_at=row["ended_at"],
+            error=Failure.from_json(json.loads(row["error"])) if row["error"] else None,
+        )
+        for row in rows
+    ]

@@ -1,0 +1,204 @@
+"""Why is it not running? Every cause there is, from rows alone, in words and as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from koken.model.duration import in_words
+from koken.model.run import Run, stamp
+from koken.model.states import State
+from koken.store.database import Database, Transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """One thing that a run waits for, or the way it stands."""
+
+    cause: str
+    """not_due, retry, lock, queue_paused, queue_full, queue_rate, no_worker, workers_busy, in_line,
+    running, cancelling, ended."""
+    text: str
+    key: str | None = None
+    held_by: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values, without what is empty."""
+        plain: dict[str, Any] = {"cause": self.cause, "text": self.text}
+        if self.key is not None:
+            plain["key"] = self.key
+        if self.held_by is not None:
+            plain["held_by"] = str(self.held_by)
+        if self.since is not None:
+            plain["since"] = stamp(self.since)
+        if self.until is not None:
+            plain["until"] = stamp(self.until)
+        return plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """The causes, the most telling first."""
+
+    run: Run[Any]
+    causes: tuple[Cause, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As the API and ``--json`` show it."""
+        return {
+            "run": str(self.run.id),
+            "state": self.run.state.value,
+            "causes": [cause.to_json() for cause in self.causes],
+        }
+
+
+HOLDERS = """
+select k.key, k.max_holders, o.run_id as held_by, j.name as job, o.granted_at as since,
+       (select count(*) from koken.hold w where w.lock_id = k.id and w.granted_at is null
+          and (w.rank, w.run_id) < (mine.rank, mine.run_id)) as ahead
+  from koken.hold mine
+  join koken.lock k on k.id = mine.lock_id
+  left join lateral (
+    select h.run_id, h.granted_at from koken.hold h
+     where h.lock_id = mine.lock_id and h.granted_at is not null
+     order by h.granted_at limit 1) o on true
+  left join koken.run r on r.id = o.run_id
+  left join koken.job j on j.id = r.job_id
+ where mine.run_id = $1 and mine.granted_at is null
+"""
+QUEUE = """
+select q.id, q.name, q.paused_at, q.paused_by, q.pause_reason, q.max_running, q.rate, q.rate_at,
+       (select count(*) from (
+          select from koken.run r where r.queue_id = q.id and r.state = 'running' limit 1001) x) as running
+  from koken.queue q join koken.run r on r.queue_id = q.id
+ where r.id = $1
+"""
+WORKERS = """
+select k.name, k.slots, k.busy, (k.queues ->> $1)::int as queue_slots,
+       (select count(*) from koken.run r where r.worker_id = k.id and r.state = 'running'
+          and r.queue_id = $2) as taken
+  from koken.worker k
+ where k.lost_at is null and k.cleared_at is null and k.draining_at is null and k.suspect_at is null
+   and k.queues ? $1
+"""
+AHEAD = """
+select count(*) as ahead from (
+  select from koken.run o, koken.run r
+   where r.id = $1 and o.state = 'ready' and o.queue_id = r.queue_id
+     and o.workspace_id = r.workspace_id and (o.rank, o.id) < (r.rank, r.id)
+   limit 1001) x
+"""
+
+
+async def why(db: Database, run: Run[Any]) -> Why:
+    """Why ``run`` stands as it does."""
+    async with db.session() as session:
+        if run.state.ended:
+            causes = [Cause(cause="ended", text=ended(run), since=run.ended_at)]
+        elif run.cancelling and run.state is State.RUNNING:
+            causes = [
+                Cause(cause="cancelling", text=f"it was asked to stop; {run.worker} stops it now")
+            ]
+        elif run.state is State.RUNNING:
+            causes = [
+                Cause(cause="running", text=f"it runs on {run.worker}", since=run.started_at)
+            ]
+        elif run.state is State.WAITING:
+            causes = [waiting(run)]
+        elif run.state is State.BLOCKED:
+            causes = await blocked(session, run)
+        else:
+            causes = await ready(session, run)
+    return Why(run=run, causes=tuple(causes))
+
+
+def ended(run: Run[Any]) -> str:
+    """How it ended, in words."""
+    return f"it {run.state.value}: {run.reason}" if run.reason else f"it {run.state.value}"
+
+
+def waiting(run: Run[Any]) -> Cause:
+    """A wait that ends by time."""
+    until = run.wait.until if run.wait else None
+    if run.wait and run.wait.cause.value == "retry":
+        last = f"; last time: {run.reason}" if run.reason else ""
+        text = f"attempt {run.attempt} of {run.max_attempts} failed, the next one comes{last}"
+        return Cause(cause="retry", text=text, until=until)
+    reason = f" ({run.reason})" if run.reason else ""
+    return Cause(cause="not_due", text=f"it is not due yet{reason}", until=until)
+
+
+async def blocked(session: Transaction, run: Run[Any]) -> list[Cause]:
+    """Locks that others hold."""
+    causes = []
+    for row in await session.fetch_text(HOLDERS, run.id):
+        ahead = f"; {row['ahead']} wait before it" if row["ahead"] else ""
+        if row["held_by"] is None:
+            text = f"lock {row['key']} is free and handed out in a moment, or it is not due yet{ahead}"
+            causes.append(Cause(cause="lock", text=text, key=row["key"]))
+        else:
+            limit = f" (limit {row['max_holders']})" if row["max_holders"] > 1 else ""
+            text = f"lock {row['key']}{limit} is held by run {row['held_by']} ({row['job']}){ahead}"
+            causes.append(
+                Cause(
+                    cause="lock",
+                    text=text,
+                    key=row["key"],
+                    held_by=row["held_by"],
+                    since=row["since"],
+                )
+            )
+    return causes
+
+
+async def ready(session: Transaction, run: Run[Any]) -> list[Cause]:
+    """A ready run that nobody has taken."""
+    (queue,) = await session.fetch_text(QUEUE, run.id)
+    causes = queue_causes(queue)
+    workers = await session.fetch_text(WORKERS, queue["name"], queue["id"])
+    if not workers:
+        causes.append(
+            Cause(
+                cause="no_worker",
+                text=f"no live worker serves queue {queue['name']}; "
+                f"start one: koken worker --queue {queue['name']}",
+                key=queue["name"],
+            )
+        )
+    elif not causes:
+        free = sum(max(row["queue_slots"] - row["taken"], 0) for row in workers)
+        slots = sum(row["queue_slots"] for row in workers)
+        if free == 0:
+            text = f"all {slots} slots of queue {queue['name']} are taken"
+            causes.append(Cause(cause="workers_busy", text=text, key=queue["name"]))
+    ahead = (await session.fetch_text(AHEAD, run.id))[0]["ahead"]
+    place = "it is next in line" if not ahead else f"{counted(ahead)} stand before it in line"
+    causes.append(Cause(cause="in_line", text=f"{place} in queue {queue['name']}"))
+    return causes
+
+
+def queue_causes(queue: Any) -> list[Cause]:
+    """What the queue itself says."""
+    causes = []
+    name = queue["name"]
+    if queue["paused_at"] is not None:
+        why_paused = f": {queue['pause_reason']}" if queue["pause_reason"] else ""
+        text = f"queue {name} is paused by {queue['paused_by']}{why_paused}"
+        causes.append(
+            Cause(cause="queue_paused", text=text, key=name, since=queue["paused_at"])
+        )
+    if queue["max_running"] is not None and queue["running"] >= queue["max_running"]:
+        text = f"queue {name} is full: {counted(queue['running'])} of {queue['max_running']} run"
+        causes.append(Cause(cause="queue_full", text=text, key=name))
+    if queue["rate"] is not None:
+        text = f"queue {name} starts at most one run every {in_words(1 / queue['rate'])}"
+        causes.append(Cause(cause="queue_rate", text=text, key=name))
+    return causes
+
+
+def counted(number: int) -> str:
+    """A number that was counted up to 1,000."""
+    return "1,000+" if number > 1000 else f"{number:,}"
