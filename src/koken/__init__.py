@@ -1,5 +1,7 @@
 """Koken runs an application's background work on time, once, and where it can be seen."""
 
+from __future__ import annotations
+
 from koken import errors
 from koken.app import App
 from koken.client import AsyncClient, Client

@@ -1,78 +1,147 @@
 """The process of a body: it has the program, carries out one job of it, and says what came of it.
 
-``main`` runs in the process that forks: it imports the program once. What it forks for a run reads
+``main`` is the process that forks: it imports the program once. What it forks for a run reads
 the assignment, gives the body a context that speaks to the worker, and answers.
 """
 
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import gc
 import importlib
 import json
 import os
-import select
+import resource
 import signal
 import socket
 import sys
-import threading
 import traceback
-from collections.abc import Coroutine
-from typing import Any, NoReturn, TypeVar, cast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
 
 from koken.define.function import Function
-from koken.define.registry import Program, Registry
-from koken.errors import LeaseLost, NotFound
+from koken.define.job import Job
+from koken.define.registry import Registry
+from koken.errors import NotFound
 from koken.executors import capture, keeper, wire
-from koken.executors.base import Answer, Assignment, Broken, Stopped
-from koken.executors.bodies import answer_with, begin, misplaced, perform
+from koken.executors.base import Answer, Assignment, Broken
+from koken.executors.bodies import misplaced, perform
 from koken.executors.capture import RunLog, speaking
-from koken.executors.stopping import Going, Stop, answer_to
+from koken.executors.line import Line
+from koken.executors.loop import LoopExecutor
+from koken.executors.stopping import Going, Stop
 from koken.model.run import Failure
 
-T = TypeVar("T")
+HOUR = 3600.0
+"""Seconds; a grace that never ends here, since the keeper's does."""
 
 
-class Line:
-    """The line to the worker: this side asks, and listens only when it has asked, or looks."""
+def main() -> None:
+    """Import the program, and fork a keeper with a body for each set of descriptors that comes.
 
-    def __init__(self, descriptor: int) -> None:
-        self.socket = socket.socket(fileno=descriptor)
-        self.lock = threading.RLock()
-        self.stop = ""
+    Arguments: the import path as JSON, the program's address, the number of the line.
+    """
+    sys.path[:] = json.loads(sys.argv[1])
+    line = socket.socket(fileno=int(sys.argv[3]))
+    line.set_inheritable(False)
+    try:
+        registry = load(sys.argv[2])
+    except BaseException:
+        line.sendall(traceback.format_exc().encode("utf-8", "backslashreplace"))
+        raise
+    gc.collect()
+    gc.freeze()  # the collector of a child would copy every page of the program
+    keeper.serve(line, starter(registry))
 
-    def say(self, message: wire.Message) -> None:
-        """Send a message."""
-        with self.lock:
-            self.socket.sendall(wire.pack(message))
 
-    def ask(self, message: wire.Message) -> wire.Message:
-        """Send a message and wait for its answer."""
-        with self.lock:
-            self.say(message)
-            while True:
-                said = self.hear()
-                if "stop" not in said:
-                    return said
-                self.stop = said["stop"]
+def load(address: str) -> Registry:
+    """The jobs of the program at ``module:name``, its modules imported."""
+    module, _, name = address.partition(":")
+    program: Any = getattr(importlib.import_module(module), name)
+    for each in program.modules:
+        importlib.import_module(each)
+    registry: Registry = program.registry
+    return registry
 
-    def hear(self) -> wire.Message:
-        """The next message. When the worker is gone there is nothing left to do."""
-        return wire.unpack(self.exactly(wire.size_of(self.exactly(wire.HEAD.size))))
 
-    def exactly(self, size: int) -> bytes:
-        """That many bytes."""
-        data = bytearray()
-        while len(data) < size:
-            piece = self.socket.recv(size - len(data))
-            if not piece:
-                os._exit(1)
-            data += piece
-        return bytes(data)
+def starter(registry: Registry) -> keeper.Start:
+    """Becomes a body of the program."""
 
-    def look(self) -> str:
-        """Why the body should stop, as far as the worker has said so by now."""
-        with self.lock:
-            while not self.stop and select.select([self.socket], [], [], 0)[0]:
-                self.stop = self.hear().get("stop", "")
-            return self.stop
+    def start(order: keeper.Order, extra: list[int], outlet: int) -> None:
+        os.close(outlet)
+        line = Line(extra[0])
+        assignment = wire.assignment_from(line.hear()["assignment"])
+        with limited(order["memory"]):
+            answer = carry_out(registry, assignment, line)
+        line.say({"answer": wire.plain_answer(answer)})
+        os._exit(0)
+
+    return start
+
+
+@contextmanager
+def limited(memory: int | None) -> Iterator[None]:
+    """Limit the address space meanwhile: the answer may need some when the body used it up."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    if memory is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (memory, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def carry_out(registry: Registry, assignment: Assignment, line: Line) -> Answer:
+    """Carry out the body of the assignment's job."""
+    try:
+        job = registry.get(assignment.job)
+    except NotFound as error:
+        return Broken(Failure(type="NotFound", message=str(error)))
+    if not isinstance(job.body, Function):
+        return misplaced(job, "process")
+    faulthandler.enable()
+    capture.install()
+    if job.body.is_async:
+        return asyncio.run(carry_out_async(job, assignment, line))
+    return carry_out_here(job.body, assignment, line)
+
+
+def carry_out_here(function: Function, assignment: Assignment, line: Line) -> Answer:
+    """Carry out a ``def``. SIGTERM raises a ``Stop`` into it."""
+    going = Going()
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        going.why = going.why or asked_for(line)
+        if not line.saying:
+            going.leave(going.why)
+
+    log = RunLog(line)
+    speaking.set(log)
+    try:
+        signal.signal(signal.SIGTERM, leave)
+        answer = perform(function, assignment, line, going)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    except Stop as stop:  # it came when the body had just ended
+        return going.verdict_of(stop)
+    log.close()
+    return going.verdict(answer)
+
+
+async def carry_out_async(job: Job[..., Any], assignment: Assignment, line: Line) -> Answer:
+    """Carry out an ``async def``. SIGTERM cancels it."""
+    executor = LoopExecutor(grace=HOUR)
+    loop = asyncio.get_running_loop()
+
+    def leave() -> None:
+        loop.create_task(executor.stop(assignment.run_id, asked_for(line)))
+
+    loop.add_signal_handler(signal.SIGTERM, leave)
+    return await executor.carry_out(job, assignment, line)
+
+
+def asked_for(line: Line) -> str:
+    """Why SIGTERM came: what the worker said, or that it did not come from there."""
+    return line.stop or ("" if line.hearing else line.stop_wanted()) or "signal"

@@ -118,7 +118,8 @@ class Schedule:
         """The first due time after ``instant``, in the schedule's zone, or ``None``.
 
         Within the window and without suspended times; jitter is no part of a due time.
-        Raises ``ValueError`` when ``instant`` is naive.
+        Raises ``ValueError`` when ``instant`` is naive, ``DeclarationError`` when suspensions
+        leave no time within reach.
         """
         after = zones.in_utc(instant, name="instant")
         if self.starts_at is not None:
@@ -227,7 +228,10 @@ def first_left(
     *,
     before: datetime | None = None,
 ) -> datetime | None:
-    """The first due time after ``after`` and before ``before`` that is not taken out, in UTC."""
+    """The first due time after ``after`` and before ``before`` that is not taken out, in UTC.
+
+    Raises ``DeclarationError`` when so many in a row are taken out that none may ever be left.
+    """
     for _ in range(SEARCH):
         due = times.next(after)
         if due is None:
@@ -239,7 +243,15 @@ def first_left(
         if not ends:
             return due
         after = max(ends) - TICK
-    return None
+    raise nothing_left(times, suspensions)
+
+
+def nothing_left(times: Expression, suspensions: Sequence[Expression]) -> DeclarationError:
+    """The refusal of a suspension of everything."""
+    taken = ", ".join(repr(one.text) for one in suspensions)
+    return DeclarationError(
+        f"suspend {taken} takes out every time of {times.text!r}. To stop a schedule, pause it."
+    )
 
 
 def check_together(schedule: Schedule) -> None:
@@ -258,10 +270,7 @@ def check_together(schedule: Schedule) -> None:
     everywhere = replace(times, timezone="UTC")
     taken = [replace(one, timezone="UTC") for one in schedule.suspensions]
     if everywhere.next(start - TICK) and not first_left(everywhere, taken, start - TICK):
-        raise DeclarationError(
-            f"suspend {', '.join(map(repr, schedule.suspend))} takes out every time of "
-            f"{schedule.expression!r}. To stop a schedule, pause it."
-        )
+        raise nothing_left(times, taken)
 
 
 def checked_catchup(catchup: Catchup | str) -> Catchup:

@@ -1,0 +1,71 @@
+# `make` prints what there is. Every target does its own set-up.
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+.PHONY: help
+help:  ## print this
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(READY)  ## make the virtual environment with all that the rest needs
+
+$(READY): pyproject.toml Makefile
+	@test -x $(BIN)/python || { \
+	  for python in python3 python3.13 python3.12 python3.11; do \
+	    $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; \
+	    python=; \
+	  done; \
+	  test -n "$$python" || { echo 'Koken needs Python 3.11 or newer on the PATH.' >&2; exit 1; }; \
+	  $$python -m venv $(VENV) || { \
+	    rm -rf $(VENV); \
+	    echo "$$python cannot make a virtual environment (on Debian: apt install python3-venv)." >&2; \
+	    exit 1; }; }
+	@echo 'Installing packages into $(VENV) ...'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,examples,bench]'
+	@touch $@
+
+.PHONY: check
+check: format-check lint types imports  ## all checks that run no program: format, lint, types, floors
+
+.PHONY: format
+format: $(READY)  ## put the code into its format and mend what can be mended
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+.PHONY: format-check
+format-check: $(READY)
+	$(BIN)/ruff format --check .
+
+.PHONY: lint
+lint: $(READY)
+	$(BIN)/ruff check .
+
+.PHONY: types
+types: $(READY)
+	$(BIN)/mypy --strict src
+
+.PHONY: imports
+imports: $(READY)
+	$(BIN)/lint-imports
+
+.PHONY: test
+test: $(READY)  ## run the tests against a private PostgreSQL (WORKERS=2, ARGS=tests/model -k cron)
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+.PHONY: bench
+bench: $(READY)  ## measure
+	$(BIN)/python -m bench
+
+.PHONY: demo
+demo: $(READY)  ## run the main example from beginning to end
+	$(BIN)/python -m examples.flights.demo
+
+.PHONY: clean
+clean:  ## remove what the other targets made here
+	rm -rf $(VENV) .koken build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,104 @@
+"""The line from the process of a body to its worker: as a host, it looks like the worker itself."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from koken import errors
+from koken.executors import wire
+
+T = TypeVar("T")
+
+
+class Line:
+    """A ``Host`` at the other end of a socket.
+
+    This side listens only when it has asked, and when it looks whether the body should stop; so no
+    thread is needed.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self.socket = socket.socket(fileno=descriptor)
+        self.lock = threading.RLock()
+        self.saying = False
+        self.hearing = False
+        self.stop = ""
+
+    def log(self, level: str, stream: str, text: str) -> None:
+        """As in ``Host``."""
+        self.say({"log": [level, stream, text]})
+
+    def progress(self, percent: int, message: str) -> None:
+        """As in ``Host``."""
+        self.say({"progress": [percent, message]})
+
+    def stop_wanted(self) -> str:
+        """As in ``Host``."""
+        with self.lock:
+            while not self.stop and select.select([self.socket], [], [], 0)[0]:
+                self.stop = self.hear().get("stop", "")
+            return self.stop
+
+    async def checkpoints(self) -> dict[str, str]:
+        """As in ``Host``; holds up the caller's loop, which is the body's own."""
+        kept: dict[str, str] = self.ask({"checkpoints": True})["checkpoints"]
+        return kept
+
+    async def keep(self, key: str, value: str, *, overwrite: bool) -> str:
+        """As in ``Host``; holds up the caller's loop, which is the body's own."""
+        kept: str = self.ask({"keep": key, "value": value, "overwrite": overwrite})["kept"]
+        return kept
+
+    def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
+        """As in ``Host``: ours never really wait."""
+        try:
+            work.send(None)
+        except StopIteration as end:
+            value: T = end.value
+            return value
+        raise RuntimeError("only what the host itself gives can be waited for")
+
+    def ask(self, message: wire.Message) -> wire.Message:
+        """Say something and wait for the answer to it."""
+        with self.lock:
+            self.say(message)
+            while "stop" in (said := self.hear()):
+                self.stop = said["stop"]
+        if "error" in said:
+            kind = getattr(errors, said["error"], errors.KokenError)
+            raise kind(said["message"])
+        return said
+
+    def say(self, message: wire.Message) -> None:
+        """Send a message. A signal handler must not raise meanwhile: half a message is none."""
+        with self.lock:
+            self.saying = True
+            try:
+                self.socket.sendall(wire.pack(message))
+            except OSError:
+                os._exit(1)  # the worker is gone, and with it all that this could be good for
+            finally:
+                self.saying = False
+
+    def hear(self) -> wire.Message:
+        """The next message."""
+        self.hearing = True
+        try:
+            return wire.unpack(self.exactly(wire.size_of(self.exactly(wire.HEAD.size))))
+        finally:
+            self.hearing = False
+
+    def exactly(self, size: int) -> bytes:
+        """That many bytes."""
+        data = bytearray()
+        while len(data) < size:
+            piece = self.socket.recv(size - len(data))
+            if not piece:
+                os._exit(1)  # as above
+            data += piece
+        return bytes(data)

@@ -1,0 +1,43 @@
+"""The public face: these names and no others, until somebody decides so."""
+
+from __future__ import annotations
+
+import koken
+import koken.types
+
+NAMES = {
+    "App",
+    "AsyncClient",
+    "AsyncContext",
+    "Backoff",
+    "Cancel",
+    "Client",
+    "Context",
+    "Fail",
+    "Job",
+    "Lock",
+    "Retry",
+    "Run",
+    "Schedule",
+    "Skip",
+    "Snooze",
+    "errors",
+}
+
+
+def test_names_of_koken() -> None:
+    assert set(koken.__all__) == NAMES
+    assert len(koken.__all__) == len(NAMES)
+    assert [name for name in koken.__all__ if not hasattr(koken, name)] == []
+
+
+def test_names_of_koken_types() -> None:
+    assert koken.types.__all__ == [
+        "Duration",
+        "Effect",
+        "JobOptions",
+        "Overlap",
+        "State",
+        "Trigger",
+    ]
+    assert [name for name in koken.types.__all__ if not hasattr(koken.types, name)] == []
