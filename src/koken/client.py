@@ -1,7 +1,7 @@
 """``Client`` and ``AsyncClient``: the same verbs, one blocks and the other awaits.
 
-The verbs are written once, for ``AsyncClient``. ``Client`` carries them out on a loop in a thread of
-its own, and speaks itself only where a caller's blocking connection must.
+The verbs are written once, for ``AsyncClient``. ``Client`` carries them out on a loop in a thread
+of its own, and speaks itself only where a caller's blocking connection must.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ from koken.define.job import Job
 from koken.define.registry import Program, Registry
 from koken.engine import control, start
 from koken.engine.publish import publish
-from koken.errors import DeclarationError, InvalidArguments, NotFound, RunCancelled, RunFailed, RunSkipped
+from koken.errors import (
+    DeclarationError,
+    InvalidArguments,
+    NotFound,
+    RunCancelled,
+    RunFailed,
+    RunSkipped,
+)
 from koken.model import codec
 from koken.model.duration import Duration, seconds
 from koken.model.run import Run
@@ -172,9 +179,7 @@ class AsyncClient:
         )
         return await self.snapshots(job, ids, rows)
 
-    async def snapshots(
-        self, job: Job[..., R], ids: list[int], rows: list[str]
-    ) -> list[Run[R]]:
+    async def snapshots(self, job: Job[..., R], ids: list[int], rows: list[str]) -> list[Run[R]]:
         """Snapshots of runs that were just started; those of plain starts differ in little."""
         spec = job.spec
         if spec.overlap or spec.lock or spec.schedules or spec.subject or job.options.overlap:
@@ -183,7 +188,13 @@ class AsyncClient:
         (first,) = (await runs.get_many(self.link.views, ids[:1])).values()
         like = dict(first.__dict__)
         like |= {"state": State.WAITING if first.wait else State.READY, "attempt": 0}
-        like |= {"worker": None, "started_at": None, "ended_at": None, "result": None, "error": None}
+        like |= {
+            "worker": None,
+            "started_at": None,
+            "ended_at": None,
+            "result": None,
+            "error": None,
+        }
         made: list[Run[R]] = []
         for run_id, text in zip(ids, rows, strict=True):
             run: Run[R] = object.__new__(Run)

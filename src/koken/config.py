@@ -188,7 +188,9 @@ def read_rate(value: str | float) -> float:
 
 READERS: dict[str, Any] = {
     "app": text("app"),
-    "modules": lambda value, _: {"modules": tuple(value.split() if isinstance(value, str) else value)},
+    "modules": lambda value, _: {
+        "modules": tuple(value.split() if isinstance(value, str) else value)
+    },
     "database_url": text("database_url"),
     "listen_url": text("listen_url"),
     "pooled": lambda value, _: {"pooled": truth(value)},
@@ -226,7 +228,9 @@ def load(
     if found:
         config = config.with_settings(found[1], found[0])
     named = {
-        key: environment[variable] for variable, key in ENVIRONMENT.items() if environment.get(variable)
+        key: environment[variable]
+        for variable, key in ENVIRONMENT.items()
+        if environment.get(variable)
     }
     config = config.with_settings(named, "environment")
     return config.with_settings(dict(settings or {}), "settings of the app")

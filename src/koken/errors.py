@@ -1,7 +1,7 @@
 """Every error that Koken raises on purpose, as one tree.
 
     KokenError                    .code is stable; each maps to one HTTP status and one exit code
-    ├── DeclarationError          a job, schedule or setting is wrong; raised when the program is read
+    ├── DeclarationError          a job, schedule or setting is wrong; when the program is read
     ├── InvalidArguments          arguments that do not fit the job, by argument
     ├── NotFound                  no such job, run, queue, worker
     ├── Conflict                  something stands in the way: what, who holds it, since when

@@ -29,7 +29,12 @@ class Pruned:
 
 
 async def prune(
-    db: Database, keep: Mapping[str, float], *, cursor: int = 0, pages: int = 20, dry_run: bool = False
+    db: Database,
+    keep: Mapping[str, float],
+    *,
+    cursor: int = 0,
+    pages: int = 20,
+    dry_run: bool = False,
 ) -> Pruned:
     """Delete ended runs whose time is over, ``pages`` × 5,000 ids from ``cursor`` upwards.
 
@@ -84,9 +89,10 @@ async def make(db: Database, day: date) -> None:
     after = day + timedelta(days=1)
     async with db.transaction() as tx:
         await tx.execute(
-            f"create table if not exists {table} (like koken.log_line including identity including storage);"
-            f"with moved as (delete from koken.log_line_other where at >= '{day}+00' and at < '{after}+00' returning *)"
-            f" insert into {table} overriding system value select * from moved;"
+            f"create table {table} (like koken.log_line);"
+            "with moved as (delete from koken.log_line_other"
+            f" where at >= '{day}+00' and at < '{after}+00' returning *)"
+            f" insert into {table} select * from moved;"
             f"alter table koken.log_line attach partition {table}"
             f" for values from ('{day}+00') to ('{after}+00')"
         )

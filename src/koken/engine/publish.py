@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from koken.engine import control
@@ -13,7 +14,7 @@ from koken.engine.grant import sweep
 from koken.model.job import JobSpec
 from koken.model.schedule import Schedule
 from koken.model.zones import tzdata_version
-from koken.store.database import Database, Transaction
+from koken.store.database import Database, Row, Transaction
 from koken.store.statements import Statement
 
 KNOWN_JOBS = Statement("known_jobs")
@@ -49,11 +50,8 @@ async def publish(
     known = {row["name"]: row for row in await db.fetch(KNOWN_JOBS, names)}
     for spec in specs:
         row = known.get(spec.name)
-        same = row is not None and row["fingerprint"] == spec.fingerprint()
-        if row is not None and not whole:
-            continue
-        if not same or row["retired_at"] is not None or row["app"] != app:
-            await db.run(lambda tx, spec=spec: publish_job(tx, app, spec, by))  # type: ignore[misc]
+        if row is None or (whole and differs(row, app, spec)):
+            await db.run(partial(publish_job, app=app, spec=spec, by=by))
             (done.added if row is None else done.changed).append(spec.name)
     if whole:
         await retire(db, app, names, done)
@@ -62,7 +60,16 @@ async def publish(
     return done
 
 
-async def publish_job(tx: Transaction, app: str, spec: JobSpec, by: str) -> None:
+def differs(row: Row, app: str, spec: JobSpec) -> bool:
+    """Whether what is stored of a job is not what the app says now."""
+    return bool(
+        row["fingerprint"] != spec.fingerprint()
+        or row["retired_at"] is not None
+        or row["app"] != app
+    )
+
+
+async def publish_job(tx: Transaction, *, app: str, spec: JobSpec, by: str) -> None:
     """One job with its schedules, in one transaction."""
     (row,) = await tx.fetch(
         PUBLISH_JOB,
@@ -74,7 +81,7 @@ async def publish_job(tx: Transaction, app: str, spec: JobSpec, by: str) -> None
         spec.queue,
         spec.start_timeout,
         spec.run_timeout,
-        list(spec.argument_names),
+        list(spec.argument_names) if spec.parameters else None,
         list(spec.parameters.get("required", ())),
     )
     moved = await tx.fetch(MAKE_CURRENT, row["job_id"], row["version_id"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 
 from koken.model.schedule import Schedule
 from koken.model.zones import tzdata_version
@@ -19,7 +20,8 @@ async def retime(db: Database) -> int:
 
     async def work(tx: Transaction) -> int:
         rows = await tx.fetch(STALE_SCHEDULES, version)
-        nexts, problems = [], []
+        nexts: list[datetime | None] = []
+        problems: list[str | None] = []
         for row in rows:
             try:
                 schedule = Schedule.from_json(json.loads(row["declared"]))

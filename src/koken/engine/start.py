@@ -47,7 +47,13 @@ def parameters(
 
 
 async def start(
-    db: Database, job: str, args: Mapping[str, Any], *, workspace: str, options: StartOptions, by: str
+    db: Database,
+    job: str,
+    args: Mapping[str, Any],
+    *,
+    workspace: str,
+    options: StartOptions,
+    by: str,
 ) -> Started:
     """Start a run, or find the one that the idempotency key names.
 
@@ -61,7 +67,7 @@ async def start(
 
 
 async def take_locks(db: Database, run_id: int) -> None:
-    """Grant at once what is free; a start that waits in a caller's transaction is left to the sweep."""
+    """Grant at once what is free; the sweep does so for starts in callers' transactions."""
     rows = await db.fetch(WAITING_LOCKS, [run_id])
     await grant(db, [row["lock_id"] for row in rows])
 

@@ -14,7 +14,7 @@ BATCH = 500
 
 
 async def wake(db: Database, run_ids: Sequence[int] | None = None) -> set[int]:
-    """Make ready what is due (of ``run_ids``, where given); returns the queues that got something."""
+    """Make ready what is due (of ``run_ids``, where given); returns the queues that got some."""
     queues: set[int] = set()
     while True:
         rows = await db.fetch(WAKE, None if run_ids is None else list(run_ids))
@@ -31,7 +31,7 @@ async def expire(db: Database) -> int:
     expired = 0
     while True:
         (row,) = await db.fetch(EXPIRE)
-        expired += row["expired"]
+        expired += int(row["expired"])
         await grant(db, row["lock_ids"] or [])
         if not row["expired"]:
             return expired

@@ -26,8 +26,8 @@ from koken.define.function import Function
 from koken.define.job import Job
 from koken.define.registry import Registry
 from koken.errors import NotFound
-from koken.executors import capture, keeper, wire
-from koken.executors.base import Answer, Assignment, Broken
+from koken.executors import capture, forking, keeper, wire
+from koken.executors.base import Answer, Assignment, Broken, Stopped
 from koken.executors.bodies import misplaced, perform
 from koken.executors.capture import RunLog, speaking
 from koken.executors.line import Line
@@ -35,8 +35,10 @@ from koken.executors.loop import LoopExecutor
 from koken.executors.stopping import Going, Stop
 from koken.model.run import Failure
 
-HOUR = 3600.0
-"""Seconds; a grace that never ends here, since the keeper's does."""
+ELSEWHERE = "signal"
+"""The reason of a stop that is not the worker's."""
+NEVER = 1e6
+"""Seconds; the keeper's grace ends before."""
 
 
 def main() -> None:
@@ -52,9 +54,10 @@ def main() -> None:
     except BaseException:
         line.sendall(traceback.format_exc().encode("utf-8", "backslashreplace"))
         raise
+    sys.stdout.flush()  # else each child would say once more what the program said so far
     gc.collect()
     gc.freeze()  # the collector of a child would copy every page of the program
-    keeper.serve(line, starter(registry))
+    forking.serve(line, starter(registry))
 
 
 def load(address: str) -> Registry:
@@ -77,6 +80,9 @@ def starter(registry: Registry) -> keeper.Start:
         with limited(order["memory"]):
             answer = carry_out(registry, assignment, line)
         line.say({"answer": wire.plain_answer(answer)})
+        for stream in (sys.__stdout__, sys.__stderr__):
+            if stream is not None:
+                stream.flush()
         os._exit(0)
 
     return start
@@ -114,9 +120,12 @@ def carry_out_here(function: Function, assignment: Assignment, line: Line) -> An
     going = Going()
 
     def leave(number: int, frame: FrameType | None) -> None:
-        going.why = going.why or asked_for(line)
-        if not line.saying:
-            going.leave(going.why)
+        try:
+            going.leave(asked_for(line))
+        except Stop as stop:
+            if not line.saying:
+                raise
+            line.deferred = stop
 
     log = RunLog(line)
     speaking.set(log)
@@ -125,23 +134,24 @@ def carry_out_here(function: Function, assignment: Assignment, line: Line) -> An
         answer = perform(function, assignment, line, going)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     except Stop as stop:  # it came when the body had just ended
-        return going.verdict_of(stop)
+        answer = Stopped(stop.why)
     log.close()
     return going.verdict(answer)
 
 
 async def carry_out_async(job: Job[..., Any], assignment: Assignment, line: Line) -> Answer:
     """Carry out an ``async def``. SIGTERM cancels it."""
-    executor = LoopExecutor(grace=HOUR)
+    executor = LoopExecutor(grace=NEVER)
     loop = asyncio.get_running_loop()
 
     def leave() -> None:
-        loop.create_task(executor.stop(assignment.run_id, asked_for(line)))
+        if (going := executor.under_way.get(assignment.run_id)) is not None:
+            going.stop(asked_for(line))
 
     loop.add_signal_handler(signal.SIGTERM, leave)
     return await executor.carry_out(job, assignment, line)
 
 
 def asked_for(line: Line) -> str:
-    """Why SIGTERM came: what the worker said, or that it did not come from there."""
-    return line.stop or ("" if line.hearing else line.stop_wanted()) or "signal"
+    """Why SIGTERM came: what the worker said, or that it came from elsewhere."""
+    return line.stop or ("" if line.hearing else line.stop_wanted()) or ELSEWHERE

@@ -52,6 +52,7 @@ class Command(Body):
         ok_codes: Collection[int] = (0,),
         skip_codes: Collection[int] = (),
     ) -> None:
+        self.given = words
         self.words = words_of(words, shell)
         self.shell = shell
         self.env = dict(env or {})
@@ -99,7 +100,7 @@ class Command(Body):
         return self.call.bind_text(texts)
 
     def __repr__(self) -> str:
-        return f"Command({self.words[0] if self.shell else shlex.join(self.words)!r})"
+        return f"Command({self.given!r})"
 
     def argv(self, assignment: Assignment) -> list[str]:
         """The words to start, filled in. Raises ``ValueError`` when one cannot be."""
@@ -114,7 +115,7 @@ class Command(Body):
         return {name: fill(text, values) for name, text in self.env.items()}
 
 
-def words_of(words: str | Sequence[str], shell: bool) -> tuple[str, ...]:
+def words_of(words: object, shell: bool) -> tuple[str, ...]:
     """The words of a command; one, the text, when it is for a shell."""
     if shell:
         if not isinstance(words, str):
@@ -123,7 +124,7 @@ def words_of(words: str | Sequence[str], shell: bool) -> tuple[str, ...]:
     elif isinstance(words, str):
         found = split(words)
     else:
-        found = list(words)
+        found = list(words) if isinstance(words, Sequence) else []
     if not found or not all(isinstance(word, str) for word in found) or not found[0]:
         raise DeclarationError(f"a command is a text or a list of texts, not {words!r}")
     return tuple(found)

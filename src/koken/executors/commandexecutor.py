@@ -6,7 +6,7 @@ from typing import Any
 
 from koken.define.job import Job
 from koken.executors import exits
-from koken.executors.base import Answer, Assignment, Broken, Host, Returned
+from koken.executors.base import Answer, Assignment, Broken, Host, Returned, Stopped
 from koken.executors.bodies import misplaced
 from koken.executors.capture import RunLog
 from koken.executors.command import Command
@@ -73,12 +73,12 @@ class CommandExecutor:
         """Start the command and stay until nothing of it is left."""
         ears = Ears()
         try:
-            await self.forker.fork(ears)
+            if not await going.started(self.forker.fork(ears)):
+                return Stopped(going.why)
             end = await ears.listen(going, log, order_line(order))
         finally:
             ears.close()
-        if end.escaped:
-            going.detail = f"could not be killed: {', '.join(end.escaped)}"
+        going.tell(end)
         return answer_of(command, order["argv"], end, ears.last_line())
 
     async def stop(self, run_id: int, why: str) -> None:

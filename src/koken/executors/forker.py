@@ -8,10 +8,23 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from koken.executors import keeper
+from koken.executors import table
 from koken.executors.kept import Ears
 
+PLAIN = """
+import sys, types
+here = sys.argv.pop(1)
+for name, path in (("koken", here + "/.."), ("koken.executors", here)):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = [path]
+from koken.executors.forking import main
+main()
+"""
+"""Runs ``forking`` without the rest of Koken: its packages are empty, and only say where they are."""
+PATIENCE = 120.0
+"""Seconds that a program may take to be imported."""
 SOON = 0.005
 """Seconds between two tries when its line is full."""
 END = 5.0
@@ -40,6 +53,8 @@ class Forker:
         Raises ``OSError`` or ``NotReady`` when that cannot be.
         """
         line = await self.ready()
+        if not ears.theirs:
+            return  # the body was to stop meanwhile
         try:
             await send(line, ears.theirs)
         except (BrokenPipeError, ConnectionResetError):
@@ -59,22 +74,23 @@ class Forker:
     async def start(self) -> socket.socket:
         """Start the process and wait until it is ready."""
         ours, theirs = socket.socketpair()
-        with theirs:
-            self.process = subprocess.Popen(  # noqa: ASYNC220 - a millisecond, once
-                [*self.words, str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                env=self.env,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
         ours.setblocking(False)
-        said = b""
-        while not said.endswith(b"ready\n"):
-            data = await asyncio.get_running_loop().sock_recv(ours, 1 << 16)
-            if not data:
-                ours.close()
-                raise NotReady(said.decode(errors="replace") or "it ended at once")
-            said += data
+        try:
+            with theirs:
+                self.process = subprocess.Popen(  # noqa: ASYNC220 - a millisecond, once
+                    [*self.words, str(theirs.fileno())],
+                    stdin=subprocess.DEVNULL,
+                    env=self.env,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
+            async with asyncio.timeout(PATIENCE):
+                await said_ready(ours)
+        except BaseException as error:
+            ours.close()
+            if isinstance(error, TimeoutError):
+                raise NotReady(f"it was not ready within {PATIENCE:g} s") from None
+            raise
         return ours
 
     async def close(self) -> None:
@@ -92,10 +108,20 @@ class Forker:
             await asyncio.sleep(SOON)
 
 
+async def said_ready(line: socket.socket) -> None:
+    """Wait for the word. Raises ``NotReady`` with what is said instead."""
+    said = b""
+    while not said.endswith(b"ready\n"):
+        data = await asyncio.get_running_loop().sock_recv(line, 1 << 16)
+        if not data:
+            raise NotReady(said.decode(errors="replace") or "it ended at once")
+        said += data
+
+
 def plain_forker() -> Forker:
     """A forker of keepers for commands: it has nothing of the worker, least of all its secrets."""
     env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    return Forker([sys.executable, "-I", "-S", keeper.__file__], env)
+    return Forker([sys.executable, "-I", "-S", "-c", PLAIN, str(Path(table.__file__).parent)], env)
 
 
 async def send(line: socket.socket, descriptors: Sequence[int]) -> None:

@@ -3,19 +3,17 @@
 It starts the body's first process, passes on how that ended, and ends all that came of it: on
 demand, when the first process is gone, and when the worker is, be it by ``kill -9``. On Linux it
 is their subreaper, so that even one with a session of its own and a dead parent stays below it.
-``serve`` forks such keepers in a moment, where a new interpreter would take long.
+Orders and reports are lines of JSON on one socket.
 
-This module also runs alone, as a script without site packages: it imports the standard library
-only, and stays in one piece. Orders and reports are lines of JSON on one socket.
+For commands this runs in a plain interpreter, without site packages and without the rest of
+Koken, which would take long to import: it may import the standard library and ``table`` only.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
-import resource
 import select
 import signal
 import socket
@@ -24,9 +22,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-LINUX = sys.platform == "linux"
-PR_SET_PDEATHSIG = 1
-PR_SET_CHILD_SUBREAPER = 36
+from koken.executors import table
+
 LEFT_GRACE = 2.0
 """Seconds that processes have to end which the body left behind when it ended by itself."""
 LOST_GRACE = 5.0
@@ -35,8 +32,6 @@ ROUND = 0.05
 """Seconds between two rounds of killing."""
 LAST = 5.0
 """Seconds of killing after which those that still live have escaped."""
-IGNORED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGPIPE", "SIGTSTP")
-
 LOOK = 1.0
 """Seconds between two looks whether the parent lives, in case somebody else holds the line."""
 
@@ -66,7 +61,8 @@ class Keeper:
         self.open = True
         self.force_at: float | None = None
         """When those that were asked to end are killed; None while nobody was asked."""
-        self.wake = -1
+        self.wake = (-1, -1)
+        """A pipe into which the system writes when a process has ended."""
 
     def keep(self, start: Start, extra: list[int]) -> None:
         """Start the body, and return when nothing of it lives, or what lives cannot be killed."""
@@ -98,14 +94,13 @@ class Keeper:
 
     def prepare(self) -> None:
         """Be deaf to signals that are meant for others, and the parent of all that lose theirs."""
-        be_deaf()
+        table.be_deaf()
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        self.wake, tell = os.pipe()
-        os.set_blocking(self.wake, False)
-        os.set_blocking(tell, False)
-        signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
-        if LINUX:
-            prctl(PR_SET_CHILD_SUBREAPER, 1)
+        self.wake = os.pipe()
+        for descriptor in self.wake:
+            os.set_blocking(descriptor, False)
+        signal.set_wakeup_fd(self.wake[1], warn_on_full_buffer=False)
+        table.adopt_orphans()
 
     def begin(self, start: Callable[[int], None]) -> bool:
         """Start the first process; reports what kept it from that."""
@@ -113,7 +108,10 @@ class Keeper:
         keeper = os.getpid()
         self.first = os.fork()
         if self.first == 0:
-            os.close(inlet)
+            signal.set_wakeup_fd(-1)
+            self.control.close()
+            for descriptor in (inlet, *self.wake):
+                os.close(descriptor)
             become(start, keeper, outlet)
         os.close(outlet)
         with os.fdopen(inlet, "rb") as failures:
@@ -134,7 +132,7 @@ class Keeper:
                 if ended[0] == self.first:
                     status = ended[1]
         except ChildProcessError:
-            lives = not LINUX and group_lives(self.first)
+            lives = not table.LINUX and table.group_lives(self.first)
         if status is not None:
             self.first_ended(status, lives)
         return lives
@@ -142,17 +140,17 @@ class Keeper:
     def first_ended(self, status: int, others: bool) -> None:
         """Report the end of the first process, and ask those that it left behind to go."""
         asked = self.force_at is not None
-        left = named(self.descendants()) if others and not asked else []
+        left = table.named(self.descendants()) if others and not asked else []
         self.report({"status": status, "left": left})
         if others and not asked:
             self.ask(LEFT_GRACE)
 
     def listen(self, patience: float) -> None:
         """Wait for an order, for the end of a process, or until the time is up."""
-        ears: list[Any] = [self.wake, self.control] if self.open else [self.wake]
+        ears: list[Any] = [self.wake[0], self.control] if self.open else [self.wake[0]]
         heard = select.select(ears, [], [], max(patience, 0))[0]
-        if self.wake in heard:
-            os.read(self.wake, 4096)
+        if self.wake[0] in heard:
+            os.read(self.wake[0], 4096)
         if self.control in heard:
             self.obey()
         elif self.open and os.getppid() != self.parent:
@@ -188,7 +186,7 @@ class Keeper:
         give_up = time.monotonic() + LAST
         while self.alive():
             if time.monotonic() > give_up:
-                self.report({"escaped": named(self.descendants())})
+                self.report({"escaped": table.named(self.descendants())})
                 return
             self.freeze()
             self.signal_all(signal.SIGKILL)
@@ -199,19 +197,19 @@ class Keeper:
         frozen: set[int] = set()
         while fresh := set(self.descendants()) - frozen:
             for pid in fresh:
-                send(pid, signal.SIGSTOP)
+                table.send(pid, signal.SIGSTOP)
             frozen |= fresh
 
     def signal_all(self, number: int) -> None:
         """Send a signal to every process of the body."""
-        if not LINUX:
-            send(-self.first, number)
+        if not table.LINUX:
+            table.send(-self.first, number)
         for pid in self.descendants():
-            send(pid, number)
+            table.send(pid, number)
 
     def descendants(self) -> list[int]:
         """Every process below this one. Empty where the system does not tell."""
-        parents = parents_of_all() if LINUX else {}
+        parents = table.parents_of_all() if table.LINUX else {}
         found = {os.getpid()}
         growing = True
         while growing:
@@ -230,140 +228,13 @@ def become(start: Callable[[int], None], keeper: int, outlet: int) -> None:
     """Become the body, in the new process; a failure goes into ``outlet``."""
     try:
         os.setsid()
-        if LINUX:
-            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        table.die_with_parent()
         if os.getppid() == keeper:
-            signal.set_wakeup_fd(-1)
-            for name in (*IGNORED, "SIGCHLD", "SIGXFSZ"):
-                signal.signal(getattr(signal, name), signal.SIG_DFL)
+            table.hear_again()
             start(outlet)
     except Unstarted as failure:
         os.write(outlet, json.dumps({"failed": failure.number, "where": failure.where}).encode())
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
     finally:
         os._exit(127)
-
-
-def prctl(option: int, value: int) -> None:
-    """The Linux call of that name."""
-    ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0)
-
-
-def send(pid: int, number: int) -> None:
-    """Send a signal, if the process is there and may be sent one."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, number)
-
-
-def group_lives(group: int) -> bool:
-    """Whether a process group has members."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
-
-
-def parents_of_all() -> dict[int, int]:
-    """Every process of the system, with its parent."""
-    found = {}
-    with os.scandir("/proc") as entries:
-        for entry in entries:
-            if entry.name.isdigit() and (fields := stat(entry.name)):
-                found[int(entry.name)] = int(fields[2])
-    return found
-
-
-def stat(pid: int | str) -> tuple[str, str, str] | None:
-    """Name, state and parent of a process; None when it is gone."""
-    try:
-        descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
-    except OSError:
-        return None
-    try:
-        text = os.read(descriptor, 4096).decode(errors="replace")
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    name, _, rest = text.partition("(")[2].rpartition(")")
-    state, parent = rest.split()[:2]
-    return name, state, parent
-
-
-def named(pids: list[int]) -> list[str]:
-    """Processes for people, without those that have ended and only wait to be noticed."""
-    seen = ((pid, stat(pid)) for pid in pids)
-    return [f"{pid} ({fields[0]})" for pid, fields in seen if fields and fields[1] != "Z"]
-
-
-def limit(memory: int | None) -> None:
-    """Limit the address space of this process, and of those that it starts."""
-    if memory is not None:
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-
-
-def command(order: Order, _: list[int], __: int) -> None:
-    """Becomes the program that ``order`` names; the last descriptor closes by itself then."""
-    try:
-        if order["cwd"] is not None:
-            os.chdir(order["cwd"])
-    except OSError as error:
-        raise Unstarted("cwd", error.errno or 0) from None
-    try:
-        limit(order["memory"])
-        os.execvpe(order["argv"][0], order["argv"], order["env"])
-    except OSError as error:
-        raise Unstarted("exec", error.errno or 0) from None
-
-
-def be_deaf() -> None:
-    """Ignore the signals that are meant for others, such as Ctrl-C in the worker's terminal."""
-    for name in IGNORED:
-        signal.signal(getattr(signal, name), signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-
-
-def serve(line: socket.socket, start: Start) -> None:
-    """Fork a keeper for each set of descriptors that comes: control, stdout, stderr, others.
-
-    Returns when the line ends. The worker's death ends this process at once.
-    """
-    be_deaf()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    if LINUX:
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    line.sendall(b"ready\n")
-    while True:
-        data, descriptors, _, _ = socket.recv_fds(line, 1, 8)
-        if not data:
-            return
-        fork_keeper(line, start, descriptors)
-        for descriptor in descriptors:
-            os.close(descriptor)
-
-
-def fork_keeper(line: socket.socket, start: Start, descriptors: list[int]) -> None:
-    """Fork a keeper; when that cannot be, its worker is told."""
-    try:
-        child = os.fork()
-    except OSError as error:
-        os.write(descriptors[0], json.dumps({"failed": error.errno, "where": "fork"}).encode())
-        return
-    if child:
-        return
-    try:
-        line.close()
-        control, out, err, *extra = descriptors
-        os.dup2(out, 1)
-        os.dup2(err, 2)
-        os.close(out)
-        os.close(err)
-        Keeper(socket.socket(fileno=control)).keep(start, extra)
-    finally:
-        os._exit(0)
-
-
-if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])), command)

@@ -6,8 +6,10 @@ import asyncio
 import codecs
 import json
 import os
+import signal
 import socket
 from asyncio import StreamReader, StreamWriter, TimerHandle
+from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,27 +31,41 @@ LATE = 2.0
 class KeptGoing(Going):
     """A body in processes of its own."""
 
-    __slots__ = ("grace", "loop", "timer", "writer")
+    __slots__ = ("asked", "grace", "loop", "timeout", "timer", "writer")
 
     def __init__(self, grace: float, timeout: float | None) -> None:
         super().__init__()
         self.grace = grace
+        self.timeout = timeout
         self.loop = asyncio.get_running_loop()
+        self.asked: asyncio.Future[None] = self.loop.create_future()
+        """Done when it is to stop."""
         self.writer: StreamWriter | None = None
         self.timer: TimerHandle | None = None
-        if timeout is not None:
-            self.timer = self.loop.call_later(timeout, self.stop, "timeout")
+
+    async def started(self, start: Awaitable[None]) -> bool:
+        """Wait for ``start``; False when the body is to stop before that is through."""
+        starting = asyncio.ensure_future(start)
+        await asyncio.wait({starting, self.asked}, return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            await starting
+            return True
+        starting.add_done_callback(lambda late: late.cancelled() or late.exception())
+        return False
 
     def stop(self, why: str) -> None:
         """Ask the processes to end; what is there after the grace is killed."""
         if not self.why:
             self.why = self.seen = why
+            self.asked.set_result(None)
             self.settle()
             self.pass_on()
 
     def attach(self, writer: StreamWriter) -> None:
-        """The processes have started; ``writer`` leads to their keeper."""
+        """The processes have started, and their time begins; ``writer`` leads to their keeper."""
         self.writer = writer
+        if self.timeout is not None:
+            self.timer = self.loop.call_later(self.timeout, self.stop, "timeout")
         if self.why:
             self.pass_on()
 
@@ -57,6 +73,13 @@ class KeptGoing(Going):
         """Tell the keeper, once there is one."""
         if self.writer is not None:
             self.writer.write(json.dumps({"stop": self.grace}).encode() + b"\n")
+
+    def tell(self, end: End) -> None:
+        """Take note of what force was needed."""
+        if end.escaped:
+            self.detail = f"could not be killed: {', '.join(end.escaped)}"
+        elif end.exit_code == -signal.SIGKILL:
+            self.detail = f"it was killed, since it had not ended within {self.grace:g} s"
 
     def settle(self) -> None:
         """Forget the timer."""
@@ -116,7 +139,7 @@ class Ears:
             end = await self.reports(reader, writer, going)
             await asyncio.wait(pumps, timeout=LATE)
         finally:
-            writer.close()
+            writer.transport.abort()
             for pump in pumps:
                 pump.cancel()
             self.close()
@@ -126,8 +149,7 @@ class Ears:
     async def reports(self, reader: StreamReader, writer: StreamWriter, going: KeptGoing) -> End:
         """What the keeper says, put together."""
         end = End()
-        while line := await next_line(reader):
-            said = json.loads(line)
+        while said := await next_report(reader):
             if "started" in said:
                 going.attach(writer)
             if "status" in said:
@@ -165,11 +187,12 @@ class Ears:
         return next((line for line in lines if line), "")
 
 
-async def next_line(reader: StreamReader) -> bytes:
+async def next_report(reader: StreamReader) -> dict[str, Any]:
     """The next report; nothing when the keeper has ended, in whatever way."""
-    with suppress(OSError):
-        return await reader.readline()
-    return b""
+    with suppress(OSError, ValueError):
+        report: dict[str, Any] = json.loads(await reader.readline())
+        return report
+    return {}
 
 
 def tell(end: End, log: RunLog) -> None:

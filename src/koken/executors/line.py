@@ -28,6 +28,8 @@ class Line:
         self.saying = False
         self.hearing = False
         self.stop = ""
+        self.deferred: BaseException | None = None
+        """Raised by a signal handler while a message was being sent; raised when it is out."""
 
     def log(self, level: str, stream: str, text: str) -> None:
         """As in ``Host``."""
@@ -75,7 +77,7 @@ class Line:
         return said
 
     def say(self, message: wire.Message) -> None:
-        """Send a message. A signal handler must not raise meanwhile: half a message is none."""
+        """Send a message; as a whole, since half of one would spoil the line."""
         with self.lock:
             self.saying = True
             try:
@@ -84,6 +86,9 @@ class Line:
                 os._exit(1)  # the worker is gone, and with it all that this could be good for
             finally:
                 self.saying = False
+        if self.deferred is not None:
+            deferred, self.deferred = self.deferred, None
+            raise deferred
 
     def hear(self) -> wire.Message:
         """The next message."""

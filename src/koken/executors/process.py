@@ -10,6 +10,8 @@ import sys
 from asyncio import IncompleteReadError, StreamReader, StreamWriter
 from typing import Any
 
+from typing_extensions import override
+
 from koken.define.function import Function
 from koken.define.job import Job
 from koken.errors import KokenError
@@ -21,7 +23,7 @@ from koken.executors.command import Command
 from koken.executors.commandexecutor import CommandExecutor
 from koken.executors.exits import ProcessDied
 from koken.executors.forker import Forker, NotReady
-from koken.executors.kept import LATE, Ears, End, KeptGoing, broken_off, order_line
+from koken.executors.kept import LATE, TAIL, Ears, End, KeptGoing, broken_off, order_line
 from koken.executors.options import Process, memory_of
 from koken.executors.stopping import GRACE
 from koken.model import codec
@@ -56,3 +58,168 @@ class ProcessExecutor:
         """Forks processes that have the program."""
         words = [sys.executable, "-c", PROGRAM, json.dumps(sys.path), self.program]
         return Forker(words, os.environ)
+
+    async def carry_out(self, job: Job[..., Any], assignment: Assignment, host: Host) -> Answer:
+        """Carry out the function, or the command."""
+        if isinstance(job.body, Command):
+            return await self.commands.carry_out(job, assignment, host)
+        if not isinstance(job.body, Function):
+            return misplaced(job, self.name)
+        going = ProcessGoing(self.grace, assignment.timeout)
+        self.under_way[assignment.run_id] = going
+        log = RunLog(host)
+        cold = isinstance(job.executor, Process) and not job.executor.warm
+        forker = self.forker() if cold else self.warm
+        try:
+            talk = Talk(assignment, host, going)
+            return going.verdict(await self.attend(job, talk, forker, log))
+        except (OSError, NotReady) as error:
+            return Broken(Failure(type="NotStarted", message=codec.clean_end(str(error))))
+        finally:
+            going.settle()
+            log.close()
+            if self.under_way.get(assignment.run_id) is going:
+                del self.under_way[assignment.run_id]
+            if cold:
+                await forker.close()
+
+    async def attend(self, job: Job[..., Any], talk: Talk, forker: Forker, log: RunLog) -> Answer:
+        """Start the process and stay until nothing of it is left."""
+        ears = Ears()
+        ears.theirs.append(talk.theirs())
+        talking: asyncio.Future[None] | None = None
+        try:
+            if not await talk.going.started(forker.fork(ears)):
+                return Stopped(talk.going.why)
+            talking = asyncio.ensure_future(talk.talk())
+            end = await ears.listen(talk.going, log, order_line({"memory": memory_of(job)}))
+            await asyncio.wait({talking}, timeout=LATE)
+        finally:
+            if talking is not None:
+                talking.cancel()
+            ears.close()
+            talk.close()
+        talk.going.tell(end)
+        return answer_of(end, talk, ears.last_line() or talk.last_words)
+
+    async def stop(self, run_id: int, why: str) -> None:
+        """Begin to end the run's processes; its ``carry_out`` answers."""
+        going = self.under_way.get(run_id)
+        if going is not None:
+            going.stop(why)
+        await self.commands.stop(run_id, why)
+
+    async def close(self) -> None:
+        """End the processes that fork."""
+        await self.warm.close()
+        await self.commands.close()
+
+
+class ProcessGoing(KeptGoing):
+    """A function in a process of its own."""
+
+    __slots__ = ("line",)
+
+    def __init__(self, grace: float, timeout: float | None) -> None:
+        super().__init__(grace, timeout)
+        self.line: StreamWriter | None = None
+
+    @override
+    def pass_on(self) -> None:
+        if self.line is not None:
+            self.line.write(wire.pack({"stop": self.why}))  # before SIGTERM, which asks for it
+        super().pass_on()
+
+
+class Talk:
+    """What the worker and the process of a body say to each other."""
+
+    def __init__(self, assignment: Assignment, host: Host, going: ProcessGoing) -> None:
+        self.assignment = assignment
+        self.host = host
+        self.going = going
+        self.ours: socket.socket | None = None
+        self.answer: Answer | None = None
+        self.last_words = ""
+        """What came last on stderr, by way of the line."""
+        self.confused = ""
+        """Why nothing more can be understood of it."""
+
+    def theirs(self) -> int:
+        """The other end, for the process."""
+        self.ours, theirs = socket.socketpair()
+        return theirs.detach()
+
+    def close(self) -> None:
+        """Close our end."""
+        if self.ours is not None:
+            self.ours.close()
+
+    async def talk(self) -> None:
+        """Give the assignment, and answer what the body asks, until it is through."""
+        reader, writer = await asyncio.open_unix_connection(sock=self.ours)
+        self.going.line = writer
+        try:
+            writer.write(wire.pack({"assignment": wire.plain_assignment(self.assignment)}))
+            while self.answer is None:
+                reply = await self.hear(wire.unpack(await frame(reader)))
+                if reply is not None:
+                    writer.write(wire.pack(reply))
+                    await writer.drain()
+        except wire.NotAFrame as error:
+            self.confused = str(error)
+        except (IncompleteReadError, OSError):
+            pass  # its process has ended
+        finally:
+            self.going.line = None
+            writer.transport.abort()
+
+    async def hear(self, said: wire.Message) -> wire.Message | None:
+        """Do what the body asks; gives the reply, where there is one."""
+        match said:
+            case {"log": [str(level), str(stream), str(text)]}:
+                self.host.log(level, stream, text)
+                if stream == "stderr":
+                    self.last_words = text.rpartition("\n")[2][:TAIL]
+            case {"progress": [int(percent), str(message)]}:
+                self.host.progress(percent, message)
+            case {"answer": dict(answer)}:
+                self.answer = wire.answer_from(answer)
+            case {"checkpoints": True}:
+                return {"checkpoints": await self.host.checkpoints()}
+            case {"keep": str(key), "value": str(value), "overwrite": bool(overwrite)}:
+                return await self.keep(key, value, overwrite=overwrite)
+            case _:
+                raise wire.NotAFrame("a message that says nothing known")
+        return None
+
+    async def keep(self, key: str, value: str, *, overwrite: bool) -> wire.Message:
+        """Keep a checkpoint; an error is the body's."""
+        try:
+            return {"kept": await self.host.keep(key, value, overwrite=overwrite)}
+        except KokenError as error:
+            return {"error": type(error).__name__, "message": str(error)}
+
+
+async def frame(reader: StreamReader) -> bytes:
+    """The body of the next frame."""
+    return await reader.readexactly(wire.size_of(await reader.readexactly(wire.HEAD.size)))
+
+
+def answer_of(end: End, talk: Talk, last_line: str) -> Answer:
+    """What the end of a process means for its run."""
+    if (broken := broken_off(end)) is not None:
+        return broken
+    known = not isinstance(talk.answer, Stopped) or talk.going.why or talk.answer.why == "lost"
+    if talk.answer is not None and known:
+        return talk.answer
+    code = end.exit_code
+    if talk.answer is not None:
+        message = "ended by SIGTERM, which was not the worker's"
+    elif talk.confused:
+        message = f"it spoilt the line to its worker: {talk.confused}"
+    elif code is None:
+        message = "it could not be started"
+    else:
+        message = exits.in_words(code, "" if code < 0 else last_line)
+    return exits.failed(ProcessDied(codec.clean(message), code))

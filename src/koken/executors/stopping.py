@@ -75,8 +75,8 @@ class Going:
 
 
 def is_ours(frames: TracebackType) -> bool:
-    """Whether a traceback begins in this package."""
-    return str(frames.tb_frame.f_globals.get("__name__")).startswith("koken.executors.")
+    """Whether a traceback begins in Koken, and not in the body."""
+    return str(frames.tb_frame.f_globals.get("__name__")).startswith("koken.")
 
 
 def epilogue(answer: Answer) -> str:

@@ -67,7 +67,7 @@ def firings(
         if cursor < fresh_from:
             return done(schedule, dressed_all(ticks, schedule, now, job, workspace), cursor)
         cursor = now
-    on_time = schedule.due_between(fresh_from, now, MOST_TICKS)
+    on_time = due_between(schedule, fresh_from, now, MOST_TICKS)
     if len(on_time) == MOST_TICKS:
         cursor = on_time[-1]
     if rule is not Catchup.ALL:
@@ -83,6 +83,11 @@ def dressed_all(
     return [dressed(tick, schedule, now, job, workspace) for tick in ticks]
 
 
+def due_between(schedule: Schedule, after: datetime, until: datetime, limit: int) -> list[datetime]:
+    """Due times in UTC: two times of one zone would compare by the clock on the wall."""
+    return [due.astimezone(UTC) for due in schedule.due_between(after, until, limit)]
+
+
 def done(schedule: Schedule, ticks: list[Firing], cursor: datetime) -> Firings:
     """The ticks with what follows them."""
     return Firings(ticks=tuple(ticks), cursor_at=cursor, next_at=schedule.next_after(cursor))
@@ -95,14 +100,12 @@ def single(due: datetime) -> Firing:
 
 def missed(schedule: Schedule, after: datetime, until: datetime, *, instead: bool) -> list[Firing]:
     """The ticks for due times that nobody fired in time; ``instead``: a later one fires anyway."""
-    found = schedule.due_between(after, until, MOST_COUNTED)
+    found = due_between(schedule, after, until, MOST_COUNTED)
     if not found:
         return []
-    last = schedule.latest_due(after, until) or found[-1]
+    last = (schedule.latest_due(after, until) or found[-1]).astimezone(UTC)
     if schedule.catchup is Catchup.COALESCE:
-        return [
-            Firing(due_at=last, until_at=last, count=len(found), verdict=START, since_at=after)
-        ]
+        return [Firing(due_at=last, until_at=last, count=len(found), verdict=START, since_at=after)]
     if schedule.catchup is Catchup.NONE or instead:
         return [stretch(found, last, f"no scheduler ran (catchup {schedule.catchup})")]
     older = [due for due in found if due < last]
@@ -114,16 +117,14 @@ def missed(schedule: Schedule, after: datetime, until: datetime, *, instead: boo
 
 def stretch(found: list[datetime], last: datetime, reason: str) -> Firing:
     """One row for many due times."""
-    return Firing(
-        due_at=found[0], until_at=last, count=len(found), verdict=MISSED, reason=reason
-    )
+    return Firing(due_at=found[0], until_at=last, count=len(found), verdict=MISSED, reason=reason)
 
 
 def every_missed(
     schedule: Schedule, after: datetime, until: datetime
 ) -> tuple[list[Firing], datetime]:
     """Each missed due time as a tick, the newest ``catchup_limit`` of them, a page at a time."""
-    found = schedule.due_between(after, until, MOST_COUNTED)
+    found = due_between(schedule, after, until, MOST_COUNTED)
     ticks: list[Firing] = []
     over = len(found) - schedule.catchup_limit
     if over > 0:
@@ -143,16 +144,14 @@ def missing(schedule: Schedule, after: datetime, until: datetime) -> list[Firing
             due_at=at,
             until_at=at,
             verdict=SKIPPED,
-            reason=f"{wall:%Y-%m-%d %H:%M} did not exist in {schedule.zone}: the clock was put forward",
+            reason=f"{wall:%Y-%m-%d %H:%M} did not exist in {schedule.zone}: clocks went forward",
         )
         for wall in schedule.missing_between(after, until)
         for at in (wall.replace(tzinfo=zone).astimezone(UTC),)
     ]
 
 
-def dressed(
-    tick: Firing, schedule: Schedule, now: datetime, job: str, workspace: str
-) -> Firing:
+def dressed(tick: Firing, schedule: Schedule, now: datetime, job: str, workspace: str) -> Firing:
     """A tick that starts a run, with its arguments filled in and its jitter."""
     if tick.verdict != START:
         return tick

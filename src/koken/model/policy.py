@@ -138,9 +138,9 @@ class Lock:
         limit: int = 1,
         when_held: str = "wait",
     ) -> None:
-        if not key or not isinstance(key, str):
+        if not key:
             raise DeclarationError("a lock needs a key, such as 'customer:{customer_id}'")
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        if type(limit) is not int or limit < 1:
             raise DeclarationError(f"lock {key!r}: limit is {limit!r}; it counts from 1")
         try:
             object.__setattr__(self, "mode", LockMode(mode))

@@ -32,12 +32,19 @@ class Timing:
 
     def __post_init__(self) -> None:
         for holds, rule in (
-            (self.stop_after >= 3 * self.beat + self.beat_deadline, "stop_after ≥ 3 × beat + beat_deadline"),
+            (
+                self.stop_after >= 3 * self.beat + self.beat_deadline,
+                "stop_after ≥ 3 × beat + beat_deadline",
+            ),
             (self.kill_after >= self.stop_after + 5, "kill_after ≥ stop_after + 5 s"),
-            (self.kill_after + 0.01 * self.lease + 1 <= self.lease,
-             "kill_after + 1 % of lease + 1 s ≤ lease"),
-            (self.confirm >= self.beat + self.beat_deadline + 1,
-             "confirm ≥ beat + beat_deadline + 1 s"),
+            (
+                self.kill_after + 0.01 * self.lease + 1 <= self.lease,
+                "kill_after + 1 % of lease + 1 s ≤ lease",
+            ),
+            (
+                self.confirm >= self.beat + self.beat_deadline + 1,
+                "confirm ≥ beat + beat_deadline + 1 s",
+            ),
         ):
             if not holds:
                 raise DeclarationError(f"timing breaks the rule {rule}: {self}")
@@ -49,9 +56,7 @@ class Timing:
 
 
 DEFAULT = Timing()
-FAST = Timing(
-    beat=3, beat_deadline=2, stop_after=11, kill_after=16, lease=20, confirm=6, sweep=1
-)
+FAST = Timing(beat=3, beat_deadline=2, stop_after=11, kill_after=16, lease=20, confirm=6, sweep=1)
 """For development and short jobs: takeover within 28 s."""
 
 PROFILES = {"default": DEFAULT, "fast": FAST}

@@ -1,4 +1,4 @@
-"""Claims runs for the free slots: from known lanes at their marks, and now and then from the bottom."""
+"""Claims runs for the free slots: from known lanes at their marks, sometimes from the bottom."""
 
 from __future__ import annotations
 
@@ -91,9 +91,7 @@ class Claimer(Service):
         """From the queues with a limit or a rate that had something when we looked last."""
         any_taken, soonest = False, 0.0
         for queue_id in sorted(self.limited & room.keys()):
-            taken, again = await claim.limited(
-                self.db, self.worker_id(), queue_id, room[queue_id]
-            )
+            taken, again = await claim.limited(self.db, self.worker_id(), queue_id, room[queue_id])
             any_taken = any_taken or taken
             if again:
                 soonest = min(soonest or again, again)
@@ -119,7 +117,7 @@ class Claimer(Service):
         return runs, True
 
     def mark(self, runs: Sequence[Claimed], *, fresh: bool) -> None:
-        """Remember the smallest rank of each lane's batch; a look from the bottom renews the lanes."""
+        """Remember each lane's smallest rank; a look from the bottom renews the lanes."""
         found: dict[Lane, datetime] = {}
         for run in runs:
             lane = (run.queue_id, run.workspace_id)

@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from koken.engine.register import beat
@@ -86,10 +87,8 @@ class Heart:
     def ring(self) -> None:
         """Beat now. From any thread."""
         if self.loop is not None and self.bell is not None:
-            try:
+            with suppress(RuntimeError):  # it has just ended
                 self.loop.call_soon_threadsafe(self.bell.set)
-            except RuntimeError:
-                pass  # it has just ended
 
     @property
     def silence(self) -> float:
@@ -148,7 +147,5 @@ class Heart:
         assert self.bell is not None
         late = self.silence > 2 * self.timing.beat
         pause = min(self.timing.beat, 1.0) if late else self.timing.beat
-        try:
+        with suppress(TimeoutError):
             await asyncio.wait_for(self.bell.wait(), pause)
-        except TimeoutError:
-            pass

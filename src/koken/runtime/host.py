@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from koken.engine.claim import Claimed
@@ -21,9 +22,7 @@ class RunHost:
 
     __slots__ = ("last_shown", "loop", "pending", "recorder", "run", "stop", "wrote")
 
-    def __init__(
-        self, run: Claimed, recorder: Recorder, loop: asyncio.AbstractEventLoop
-    ) -> None:
+    def __init__(self, run: Claimed, recorder: Recorder, loop: asyncio.AbstractEventLoop) -> None:
         self.run = run
         self.recorder = recorder
         self.loop = loop
@@ -65,9 +64,7 @@ class RunHost:
 
     async def keep(self, key: str, value: str, *, overwrite: bool) -> str:
         """Keep JSON text for good; returns what now stands."""
-        return await self.recorder.keep(
-            Keeping(self.run.id, self.run.lease, key, value, overwrite)
-        )
+        return await self.recorder.keep(Keeping(self.run.id, self.run.lease, key, value, overwrite))
 
     def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
         """Carry out ``work`` on the worker's loop, from another thread."""
@@ -81,7 +78,5 @@ class RunHost:
                 return
         except RuntimeError:
             pass
-        try:
+        with suppress(RuntimeError):  # the loop is closed: the worker has left
             self.loop.call_soon_threadsafe(call, argument)
-        except RuntimeError:
-            pass  # the loop is closed: the worker has left, nobody writes any more

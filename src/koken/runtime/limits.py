@@ -9,9 +9,7 @@ from koken.engine import control
 from koken.store.database import Database
 
 
-async def apply_limits(
-    db: Database, limits: Mapping[str, Mapping[str, Any]], *, by: str
-) -> None:
+async def apply_limits(db: Database, limits: Mapping[str, Mapping[str, Any]], *, by: str) -> None:
     """Set limit, rate and burst of the queues that the settings name."""
     for name, limit in limits.items():
         await control.set_queue(

@@ -60,7 +60,7 @@ class Runner:
         self.on_free = on_free
         self.carried: dict[int, Carried] = {}
         self.delivered: set[tuple[int, int]] | None = None
-        """Runs and leases delivered while the claimer asks what we hold: its answer may be older."""
+        """Delivered while the claimer asks what we hold, whose answer may be older."""
         self.bodies = 0
         self.idle = asyncio.Event()
         self.idle.set()

@@ -1,8 +1,8 @@
 """A thing that goes on in the background until it is stopped: the contract of all services.
 
-``start`` returns when the loop exists. ``stop`` returns when it has truly ended; twice is fine, and
-so is before the start. A service does its one verb in ``turn``, which says how long to rest; ``ring``
-ends the rest. A turn that fails is logged and tried again later: it costs a rest, nothing more.
+``start`` returns when the loop exists. ``stop`` returns when it has truly ended; twice is fine,
+and so is before the start. A service does its one verb in ``turn``, which says how long to rest;
+``ring`` ends the rest. A turn that fails is logged and tried again: it costs a rest, no more.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Service(ABC):
             return rest
         self.failures += 1
         longest = min(FIRST_PENANCE * 2 ** min(self.failures - 1, 10), LONGEST_PENANCE)
-        return longest * random.uniform(0.5, 1.0)
+        return float(longest * random.uniform(0.5, 1.0))
 
     async def rest(self, seconds: float) -> None:
         """Until the bell, or so long."""

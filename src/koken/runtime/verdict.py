@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, assert_never
 
 from koken.define.job import Job
 from koken.engine.claim import Claimed
@@ -21,25 +21,34 @@ NO_BODY = 5.0
 """Seconds until a run whose job this worker does not know is offered again."""
 
 
-def ending(run: Claimed, job: Job[..., Any], answer: Answer, took: float, chance: float) -> Ending | None:
+def ending(
+    run: Claimed, job: Job[..., Any], answer: Answer, took: float, chance: float
+) -> Ending | None:
     """What becomes of ``run`` after ``answer``; None when it is not ours to say any more.
 
     ``took`` is in seconds; ``chance`` in 0..1 spreads the retries.
     """
-    match answer:
-        case Returned(result):
-            return Ending(run.id, run.lease, State.SUCCEEDED, result=result, took=took)
-        case Stopped(why, detail):
-            found = stopped(run, job, why, detail, chance)
-        case Raised():
-            found = raised(run, job, answer, chance)
-        case Broken(failure):
-            found = broken(run, failure, chance)
-        case Outcome():
-            found = answered(run, job, answer, chance)
+    found = judged(run, job, answer, chance)
     if found is not None:
         found.took = took
     return found
+
+
+def judged(run: Claimed, job: Job[..., Any], answer: Answer, chance: float) -> Ending | None:
+    """What becomes of ``run``, by the kind of the answer."""
+    match answer:
+        case Returned(result):
+            return Ending(run.id, run.lease, State.SUCCEEDED, result=result)
+        case Stopped(why, detail):
+            return stopped(run, job, why, detail, chance)
+        case Raised():
+            return raised(run, job, answer, chance)
+        case Broken(failure):
+            return broken(run, failure, chance)
+        case Outcome():
+            return answered(run, job, answer, chance)
+        case _:
+            assert_never(answer)
 
 
 def answered(run: Claimed, job: Job[..., Any], outcome: Outcome, chance: float) -> Ending:
@@ -114,14 +123,20 @@ def stopped(
         )
         limit = run.seconds_left if overall else job.spec.timeout
         name = "run_timeout" if overall else "timeout"
-        message = f"it took longer than {in_words(limit or 0)} ({name}){': ' + detail if detail else ''}"
+        message = (
+            f"it took longer than {in_words(limit or 0)} ({name}){': ' + detail if detail else ''}"
+        )
         failure = Failure(type="Timeout", message=message)
         if overall:
             return ended(run, State.FAILED, failure)
         return again_or_failed(run, job, failure, TimeoutError(message), None, chance)
     if why == "shutdown":
         return Ending(
-            run.id, run.lease, State.READY, "returned", SPENDS_NOTHING,
+            run.id,
+            run.lease,
+            State.READY,
+            "returned",
+            SPENDS_NOTHING,
             error=text(Failure(type="Shutdown", message="its worker stopped; handed back")),
         )
     if why == "silence":

@@ -11,7 +11,7 @@ import logging
 import os
 import socket
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from importlib.metadata import version
 from typing import Any
 
@@ -108,7 +108,7 @@ class Worker:
     def wire(self, slots: Mapping[int, int]) -> None:
         """Make the services and tie them together."""
         self.names = Names(self.db)
-        self.places = Places(self.program)
+        self.places = Places(self.program, self.config.app)
         self.recorder = Recorder(self.db)
         self.runner = Runner(
             registry=self.program.registry,
@@ -174,10 +174,8 @@ class Worker:
 
     def from_heart(self, loop: asyncio.AbstractEventLoop, call: Any, *args: Any) -> None:
         """Carry a word of the heart's thread to the worker's loop."""
-        try:
+        with suppress(RuntimeError):  # the loop is closed: the worker has left
             loop.call_soon_threadsafe(call, *args)
-        except RuntimeError:
-            pass  # the loop is closed: the worker has left
 
     def cancel_bodies(self, run_ids: list[int]) -> None:
         """Somebody wants these runs cancelled."""

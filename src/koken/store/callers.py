@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from koken.store.database import by_code
@@ -34,19 +34,22 @@ class Caller:
     def fetch(self, text: str, *args: Any) -> Rows:
         """The rows of a statement, on a connection that blocks."""
         try:
-            return self.send(self.connection, self.ready(text), args)  # type: ignore[return-value]  # not async
+            rows: Rows = self.send(self.connection, self.ready(text), args)
+            return rows
         except Exception as error:
             raise translated(error) from error
 
     async def fetch_async(self, text: str, *args: Any) -> Rows:
         """The rows of a statement, on a connection that awaits."""
         try:
-            return await self.send(self.connection, self.ready(text), args)  # type: ignore[misc]  # async
+            rows: Rows = await self.send(self.connection, self.ready(text), args)
+            return rows
         except Exception as error:
             raise translated(error) from error
 
 
-Send = Callable[[Any, str, tuple[Any, ...]], "Rows | Awaitable[Rows]"]
+Send = Callable[[Any, str, tuple[Any, ...]], Any]
+"""Gives rows, or what is to be awaited for them."""
 
 
 def sender(connection: Any) -> tuple[Send, bool]:
@@ -54,13 +57,19 @@ def sender(connection: Any) -> tuple[Send, bool]:
 
     Raises ``TypeError`` for a connection of a kind that is not known.
     """
-    kinds = {f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(connection).__mro__}
+    kinds = {
+        f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(connection).__mro__
+    }
     for names, send, is_async in (
         ({"asyncpg.Connection", "asyncpg.PoolConnectionProxy"}, over_asyncpg, True),
         ({"psycopg.AsyncConnection"}, over_psycopg_async, True),
         ({"psycopg.Connection"}, over_dbapi, False),
         ({"sqlalchemy.AsyncSession", "sqlalchemy.AsyncConnection"}, over_sqlalchemy_async, True),
-        ({"sqlalchemy.Session", "sqlalchemy.Connection", "sqlalchemy.scoped_session"}, over_sqlalchemy, False),
+        (
+            {"sqlalchemy.Session", "sqlalchemy.Connection", "sqlalchemy.scoped_session"},
+            over_sqlalchemy,
+            False,
+        ),
         ({"django.BaseDatabaseWrapper", "django.ConnectionProxy"}, over_dbapi, False),
     ):
         if kinds & names:
@@ -73,7 +82,7 @@ def sender(connection: Any) -> tuple[Send, bool]:
 
 
 async def over_asyncpg(connection: Any, text: str, args: tuple[Any, ...]) -> Rows:
-    """asyncpg takes the statement as it is."""
+    """Asyncpg takes the statement as it is."""
     return [dict(row) for row in await connection.fetch(text, *args)]
 
 
@@ -83,7 +92,7 @@ def placeholders(text: str) -> str:
 
 
 def over_dbapi(connection: Any, text: str, args: tuple[Any, ...]) -> Rows:
-    """psycopg and Django: a cursor."""
+    """Psycopg and Django: a cursor."""
     with connection.cursor() as cursor:
         cursor.execute(placeholders(text), args)
         names = [column[0] for column in cursor.description]
@@ -91,7 +100,7 @@ def over_dbapi(connection: Any, text: str, args: tuple[Any, ...]) -> Rows:
 
 
 async def over_psycopg_async(connection: Any, text: str, args: tuple[Any, ...]) -> Rows:
-    """psycopg's async connection."""
+    """Psycopg's async connection."""
     async with connection.cursor() as cursor:
         await cursor.execute(placeholders(text), args)
         names = [column[0] for column in cursor.description]

@@ -133,11 +133,12 @@ class Database:
             options["statement_cache_size"] = 0
         else:
             options["server_settings"] = {"application_name": "koken", **self.settings}
-        return await asyncpg.connect(self.url, **options)
+        connection: asyncpg.Connection[Any] = await asyncpg.connect(self.url, **options)
+        return connection
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[Transaction]:
-        """A connection, outside of a transaction; it is closed for good when anything goes wrong."""
+        """A connection, outside of a transaction; closed for good when anything goes wrong."""
         async with self.places:
             try:
                 connection = self.take() or await self.connect()
@@ -201,22 +202,20 @@ class Database:
 
         return await self.run(work, alone=True)
 
-    async def run(
-        self, work: Callable[[Transaction], Awaitable[T]], *, alone: bool = False
-    ) -> T:
+    async def run(self, work: Callable[[Transaction], Awaitable[T]], *, alone: bool = False) -> T:
         """``work`` in a transaction, again when PostgreSQL says that it only met somebody.
 
         ``alone``: it is a single statement and needs no begin and commit.
         """
-        for round in range(6):
+        for trial in range(6):
             try:
                 place = self.session() if alone and not self.pooled else self.transaction()
                 async with place as tx:
                     return await work(tx)
             except KokenError as error:
-                if round == 5 or not isinstance(error.__cause__, TRANSIENT):
+                if trial == 5 or not isinstance(error.__cause__, TRANSIENT):
                     raise
-            await asyncio.sleep(random.uniform(0, 0.01 * 2**round))
+            await asyncio.sleep(random.uniform(0, 0.01 * 2**trial))
         raise AssertionError("the last round returns or raises")
 
     async def close(self) -> None:
@@ -240,7 +239,8 @@ def translate(error: asyncpg.PostgresError) -> KokenError:
     """A database error as one of Koken's."""
     if isinstance(error, UNREACHABLE):
         return unreachable(error)
-    return by_code(error.sqlstate or "", str(error), getattr(error, "detail", None))
+    message = getattr(error, "message", None) or str(error)
+    return by_code(error.sqlstate or "", message, getattr(error, "detail", None))
 
 
 def by_code(code: str, message: str, detail: str | None) -> KokenError:

@@ -136,5 +136,3 @@ async def connect(url: str) -> asyncpg.Connection[Any]:
         return await asyncpg.connect(url, timeout=10, server_settings={"lock_timeout": "10s"})
     except UNREACHABLE as error:
         raise unreachable(error) from error
-
-

@@ -16,7 +16,8 @@ JOBS = """
 select j.id, j.name, v.number as version, v.spec::text as spec, q.name as queue, j.retired_at,
        (select min(s.next_at) from koken.schedule s where s.job_id = j.id and s.workspace_id = w.id
           and s.retired_at is null and s.paused_at is null) as next_at,
-       l.id as last_id, l.state as last_state, l.finished_at as last_finished_at, l.created_at as last_created_at
+       l.id as last_id, l.state as last_state, l.finished_at as last_finished_at,
+       l.created_at as last_created_at
   from koken.job j
   join koken.job_version v on v.id = j.version_id
   join koken.queue q on q.id = v.queue_id
@@ -29,7 +30,8 @@ select j.id, j.name, v.number as version, v.spec::text as spec, q.name as queue,
  order by j.name
 """
 SCHEDULES = """
-select s.id, j.name as job, s.name, s.declared::text as declared, s.expression, s.timezone, s.catchup,
+select s.id, j.name as job, s.name, s.declared::text as declared, s.expression, s.timezone,
+       s.catchup,
        s.paused_at, s.paused_by, s.pause_reason, s.next_at, s.problem, t.due_at as last_due_at,
        t.verdict as last_verdict, t.reason as last_reason, v.overlap
   from koken.schedule s
@@ -127,7 +129,7 @@ class ScheduleRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickRow:
-    """A due time and its verdict; ``count`` due times up to ``until_at`` where it stands for several."""
+    """A due time and its verdict, or ``count`` due times up to ``until_at``."""
 
     due_at: datetime
     until_at: datetime
@@ -179,9 +181,7 @@ async def jobs(db: Database, *, workspace: str, retired: bool = False) -> list[J
     return found
 
 
-async def schedules(
-    db: Database, *, workspace: str, job: str | None = None
-) -> list[ScheduleRow]:
+async def schedules(db: Database, *, workspace: str, job: str | None = None) -> list[ScheduleRow]:
     """All schedules, by job."""
     async with db.session() as session:
         rows = await session.fetch_text(SCHEDULES, workspace, job)

@@ -101,7 +101,9 @@ async def workers(db: Database, *, gone: bool = False) -> list[WorkerRow]:
     found = []
     for row in rows:
         values = dict(row)
-        marks = {name: values.pop(f"{name}_at") for name in ("stopped", "lost", "suspect", "draining")}
+        marks = {
+            name: values.pop(f"{name}_at") for name in ("stopped", "lost", "suspect", "draining")
+        }
         standing = next((name for name, at in marks.items() if at is not None), "live")
         values["queues"] = json.loads(values["queues"])
         found.append(WorkerRow(standing=standing, **values))

@@ -118,7 +118,9 @@ def state(conditions: Conditions, value: str) -> None:
         elif each in set(State):
             states.append(each)
         else:
-            raise refused("state", f"{each!r} is no state; there are {', '.join(State)}, live, ended")
+            raise refused(
+                "state", f"{each!r} is no state; there are {', '.join(State)}, live, ended"
+            )
     conditions.add("r.state = any({}::text[])", states)
 
 
@@ -149,7 +151,9 @@ def moment(word: str, value: str) -> datetime:
 def error(conditions: Conditions, value: str) -> None:
     """``error:Timeout``: in the error's type or message."""
     pattern = f"%{escaped(value)}%"
-    conditions.add("(r.error ->> 'type' ilike {} or r.error ->> 'message' ilike {})", pattern, pattern)
+    conditions.add(
+        "(r.error ->> 'type' ilike {} or r.error ->> 'message' ilike {})", pattern, pattern
+    )
 
 
 def number(conditions: Conditions, value: str) -> None:

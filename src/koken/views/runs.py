@@ -109,7 +109,7 @@ async def get_many(db: Database, ids: Sequence[int]) -> dict[int, Run[Any]]:
 async def find(
     db: Database, query: str, *, workspace: str, limit: int = 50, before: int | None = None
 ) -> list[Run[Any]]:
-    """The newest runs that match, at most ``limit``; ``before`` is the id where the last page ended.
+    """The newest runs that match, at most ``limit``; ``before``: where the last page ended.
 
     Raises ``InvalidArguments`` for a bad query.
     """
@@ -166,7 +166,8 @@ class AttemptRow:
 
 
 ATTEMPTS = """
-select a.attempt, a.lease, a.outcome, k.name as worker, a.started_at, a.ended_at, a.error::text as error
+select a.attempt, a.lease, a.outcome, k.name as worker, a.started_at, a.ended_at,
+       a.error::text as error
   from koken.attempt a left join koken.worker k on k.id = a.worker_id
  where a.run_id = $1
 union all

@@ -72,7 +72,8 @@ select k.key, k.max_holders, o.run_id as held_by, j.name as job, o.granted_at as
 QUEUE = """
 select q.id, q.name, q.paused_at, q.paused_by, q.pause_reason, q.max_running, q.rate, q.rate_at,
        (select count(*) from (
-          select from koken.run r where r.queue_id = q.id and r.state = 'running' limit 1001) x) as running
+          select from koken.run r where r.queue_id = q.id and r.state = 'running'
+          limit 1001) x) as running
   from koken.queue q join koken.run r on r.queue_id = q.id
  where r.id = $1
 """
@@ -103,9 +104,7 @@ async def why(db: Database, run: Run[Any]) -> Why:
                 Cause(cause="cancelling", text=f"it was asked to stop; {run.worker} stops it now")
             ]
         elif run.state is State.RUNNING:
-            causes = [
-                Cause(cause="running", text=f"it runs on {run.worker}", since=run.started_at)
-            ]
+            causes = [Cause(cause="running", text=f"it runs on {run.worker}", since=run.started_at)]
         elif run.state is State.WAITING:
             causes = [waiting(run)]
         elif run.state is State.BLOCKED:
@@ -137,7 +136,9 @@ async def blocked(session: Transaction, run: Run[Any]) -> list[Cause]:
     for row in await session.fetch_text(HOLDERS, run.id):
         ahead = f"; {row['ahead']} wait before it" if row["ahead"] else ""
         if row["held_by"] is None:
-            text = f"lock {row['key']} is free and handed out in a moment, or it is not due yet{ahead}"
+            text = (
+                f"lock {row['key']} is free and handed out in a moment, or it is not due yet{ahead}"
+            )
             causes.append(Cause(cause="lock", text=text, key=row["key"]))
         else:
             limit = f" (limit {row['max_holders']})" if row["max_holders"] > 1 else ""
@@ -187,9 +188,7 @@ def queue_causes(queue: Any) -> list[Cause]:
     if queue["paused_at"] is not None:
         why_paused = f": {queue['pause_reason']}" if queue["pause_reason"] else ""
         text = f"queue {name} is paused by {queue['paused_by']}{why_paused}"
-        causes.append(
-            Cause(cause="queue_paused", text=text, key=name, since=queue["paused_at"])
-        )
+        causes.append(Cause(cause="queue_paused", text=text, key=name, since=queue["paused_at"]))
     if queue["max_running"] is not None and queue["running"] >= queue["max_running"]:
         text = f"queue {name} is full: {counted(queue['running'])} of {queue['max_running']} run"
         causes.append(Cause(cause="queue_full", text=text, key=name))

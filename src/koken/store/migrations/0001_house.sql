@@ -63,7 +63,7 @@ create table koken.job_version (
   subject            text,
   start_timeout      interval,
   run_timeout        interval,
-  argument_names     text[] not null,
+  argument_names     text[],                     -- null: any
   required           text[] not null,
   defaults           jsonb not null,
   keep               jsonb not null,
@@ -490,7 +490,7 @@ begin
     hash := sha256(convert_to(j_id || full_args::text, 'UTF8'));
   end if;
   if rule = 'replace' then
-    perform koken.make_way(ws_id, o_key, p_trigger_by);
+    perform koken.make_way(ws_id, o_key);
   end if;
   born := case when v.lock_key is not null or rule in ('queue_one', 'queue_all', 'replace') then 'blocked'
                when due_at > now_at then 'waiting' else 'ready' end;
@@ -596,8 +596,9 @@ begin
 end $$;
 
 -- For overlap 'replace': asks the running one to stop and ends the one that waits.
-create function koken.make_way(p_workspace_id int, p_overlap_key text, p_by text) returns void
+create function koken.make_way(p_workspace_id int, p_overlap_key text) returns void
 language plpgsql as $$
+declare asked int;
 begin
   with gone as (
     update koken.run set state = 'cancelled', finished_at = koken.now(), wait_cause = null, wake_at = null,
@@ -606,13 +607,15 @@ begin
        and state in ('blocked', 'ready', 'waiting')
     returning id)
   delete from koken.hold using gone where hold.run_id = gone.id;
-  with asked as (
+  for asked in
     update koken.run set cancel_requested_at = koken.now(),
            error = jsonb_build_object('type', 'Cancel', 'message', 'replaced by a newer start')
      where workspace_id = p_workspace_id and overlap_key = p_overlap_key and state = 'running'
        and cancel_requested_at is null
-    returning worker_id)
-  select pg_notify('koken', 'cancel ' || worker_id) from asked;
+    returning worker_id
+  loop
+    perform pg_notify('koken', 'cancel ' || asked);
+  end loop;
 end $$;
 
 -- Many starts of one job with one call; the ids come in the order of the arguments.
