@@ -63,22 +63,22 @@ def test_a_dead_servers_number_may_be_another_programs(
             other.kill()
 
 
-def test_a_guest_leaves_the_server_running(data_dir: Path, binaries: Binaries) -> None:
-    with Server.start(data_dir, binaries=binaries.directory) as server:
-        with holding(myself(), data_dir, binaries) as guest:
+def test_a_guest_leaves_the_server_running(data_dir: Path) -> None:
+    with Server.start(data_dir) as server:
+        with holding(myself(), data_dir, find()) as guest:
             assert (guest.url, guest.pid, guest.owned) == (server.url, server.pid, False)
             guest.let_go()
         assert ask(server.url, "select 1") == 1
-        with holding(myself(), data_dir, binaries) as guest:
+        with holding(myself(), data_dir, find()) as guest:
             guest.kill()
         assert ask(server.url, "select 1") == 1
 
 
-def test_the_server_leaves_its_guests(data_dir: Path, binaries: Binaries) -> None:
-    with holding(myself(), data_dir, binaries) as holder:
-        guest = Server.start(data_dir, binaries=binaries.directory)
+def test_the_server_leaves_its_guests(data_dir: Path) -> None:
+    with holding(myself(), data_dir, find()) as holder:
+        guest = Server.start(data_dir)
         assert not guest.owned
-        assert guest.version == binaries.version
+        assert guest.version == find().version
         guest.stop()
         assert ask(guest.url, "select 1") == 1
         with pytest.raises(Refused, match="another process"):

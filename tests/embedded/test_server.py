@@ -54,17 +54,17 @@ def test_keeps_what_was_written(data_dir: Path, binaries: Binaries) -> None:
         assert ask(server.url, "select count(*) from kept") == 1
 
 
-def test_is_durable_unless_told_otherwise(data_dir: Path, binaries: Binaries) -> None:
-    with Server.start(data_dir, binaries=binaries.directory) as server:
+def test_is_durable_unless_told_otherwise(data_dir: Path) -> None:
+    with Server.start(data_dir) as server:
         assert ask(server.url, "show fsync") == "on"
     settings = {"fsync": "off", "timezone": "Pacific/Chatham"}
-    with Server.start(data_dir, binaries=binaries.directory, settings=settings) as server:
+    with Server.start(data_dir, settings=settings) as server:
         assert ask(server.url, "show fsync") == "off"
         assert ask(server.url, "show timezone") == "Pacific/Chatham"
 
 
-def test_restarts_on_the_same_port(data_dir: Path, binaries: Binaries) -> None:
-    with Server.start(data_dir, binaries=binaries.directory) as server:
+def test_restarts_on_the_same_port(data_dir: Path) -> None:
+    with Server.start(data_dir) as server:
         url, pid = server.url, server.pid
         with psycopg.connect(url) as client:
             server.restart()
@@ -86,8 +86,8 @@ def test_recovers_when_its_process_was_killed(data_dir: Path, binaries: Binaries
         assert ask(server.url, "select count(*) from kept") == 1
 
 
-def test_stops_as_told(data_dir: Path, binaries: Binaries) -> None:
-    with Server.start(data_dir, binaries=binaries.directory) as server:
+def test_stops_as_told(data_dir: Path) -> None:
+    with Server.start(data_dir) as server:
         do(server.url, "create table kept ()", "insert into kept default values")
         server.stop("immediate")
         server.restart()

@@ -43,7 +43,9 @@ async def test_order_is_priority_then_new_before_retried_then_oldest(house: Hous
     new = (await house.start(n=2)).run_id
     urgent = (await house.start(n=3, priority=-1)).run_id
     low = (await house.start(n=4, priority=1)).run_id
-    assert [each.id for each in sorted(await house.claim(), key=lambda run: (run.rank, run.id))] == [
+    assert [
+        each.id for each in sorted(await house.claim(), key=lambda run: (run.rank, run.id))
+    ] == [
         urgent,
         old,
         new,

@@ -8,10 +8,10 @@ import pytest
 
 from koken.engine import record, register, rescue
 from koken.engine.record import Keeping
+from koken.errors import DeclarationError
 from koken.model.policy import Lock
 from koken.model.states import State
 from koken.model.timing import DEFAULT, FAST, Timing
-from koken.errors import DeclarationError
 from tests.support.house import House
 
 

@@ -28,14 +28,16 @@ def trigger_moves() -> set[tuple[str, str]]:
 
 
 def test_the_trigger_allows_what_the_table_allows() -> None:
-    table = {(source.value, target.value) for source, targets in MOVES.items() for target in targets}
+    table = {
+        (source.value, target.value) for source, targets in MOVES.items() for target in targets
+    }
     assert trigger_moves() == table
 
 
 def test_every_state_is_live_or_ended_and_never_both() -> None:
     assert set(State) == LIVE | ENDED
     assert set() == LIVE & ENDED
-    assert BORN == {State.BLOCKED, State.READY, State.WAITING, State.SKIPPED}
+    assert {State.BLOCKED, State.READY, State.WAITING, State.SKIPPED} == BORN
 
 
 def test_every_run_can_end() -> None:
@@ -50,9 +52,7 @@ def test_every_run_can_end() -> None:
 
 @pytest.mark.parametrize("source", list(State))
 @pytest.mark.parametrize("target", list(State))
-async def test_the_database_refuses_other_moves(
-    house: House, source: State, target: State
-) -> None:
+async def test_the_database_refuses_other_moves(house: House, source: State, target: State) -> None:
     await house.job()
     run = (await house.start()).run_id
     await house.rows("alter table koken.run disable trigger run_moves")
@@ -79,12 +79,16 @@ def test_statements_that_write_a_state_name_their_from_states(name: str) -> None
     """I1. Each ``set state = …`` has a where clause with states, and every move it makes is legal."""
     for update in re.split(r"update koken\.run", STATEMENTS[name])[1:]:
         head, _, rest = update.partition(" where ")
-        written = re.search(r"\bstate = (.*?)(?:,\n|\n    from|\n  from|\n   where|$)", head, re.DOTALL)
+        written = re.search(
+            r"\bstate = (.*?)(?:,\n|\n    from|\n  from|\n   where|$)", head, re.DOTALL
+        )
         if written is None or "set" not in head.split("state =")[0]:
             continue
         found = FROM_STATES.search(rest.split("returning")[0])
         assert found, f"{name} writes a state from anywhere"
-        sources = [found[1] or found[3]] if found[1] or found[3] else re.findall(r"'(\w+)'", found[2])
+        sources = (
+            [found[1] or found[3]] if found[1] or found[3] else re.findall(r"'(\w+)'", found[2])
+        )
         targets = {each for each in re.findall(r"'(\w+)'", written[1]) if each in set(State)}
         for source in sources:
             assert source in set(State)

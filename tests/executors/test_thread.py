@@ -221,6 +221,56 @@ async def test_nothing_is_raised_into_the_next_body(
         assert await executor.carry_out(declare(calm, {}), assignment(), host) == Returned("499500")
 
 
+class Hostile(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no message for you")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("a\x00b", "the result holds a NUL character (U+0000), which PostgreSQL cannot store"),
+        ("\ud800", "the result holds a lone surrogate, which is no character"),
+        (float("nan"), "the result is nan, which JSON has no form for"),
+        ({1: {2: [float("-inf")]}}, "the result.1.2[0] is -inf, which JSON has no form for"),
+        ("x" * 10_000_000, "the result is 10,000,002 bytes as JSON; the limit is 4,194,304. "),
+        (threading.Lock(), "the result cannot be stored as JSON: Unable to serialize"),
+    ],
+)
+async def test_poison_results(
+    executor: ThreadExecutor, host: FakeHost, value: object, message: str
+) -> None:
+    answer = await executor.carry_out(declare(lambda: value, {"name": "j"}), assignment(), host)
+
+    assert isinstance(answer, Raised)
+    assert answer.failure.type == "Unstorable"
+    assert answer.failure.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ValueError("NUL \x00, surrogate \ud800"), "NUL \\x00, surrogate \\ud800"),
+        (ValueError("x" * 3_000_000), "x" * 10_000 + "… (cut: 3,000,000 characters)"),
+        (Hostile(), "<Hostile whose message cannot be shown>"),
+        (MemoryError(), ""),
+        (KeyboardInterrupt(), ""),
+    ],
+)
+async def test_poison_errors(
+    executor: ThreadExecutor, host: FakeHost, error: BaseException, message: str
+) -> None:
+    def body() -> None:
+        raise error
+
+    answer = await executor.carry_out(declare(body, {}), assignment(), host)
+
+    assert isinstance(answer, Raised)
+    assert answer.failure.message == message
+    assert "\x00" not in answer.failure.traceback
+    assert len(answer.failure.traceback) < 100_000
+
+
 async def test_sys_exit_is_the_bodys_failure(executor: ThreadExecutor, host: FakeHost) -> None:
     def body() -> None:
         raise SystemExit(3)

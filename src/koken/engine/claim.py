@@ -14,6 +14,7 @@ CLAIM_FROM_BOTTOM = Statement("claim_from_bottom")
 CLAIM_LIMITED = Statement("claim_limited")
 LIMITED_QUEUES = Statement("limited_queues")
 ADOPT = Statement("adopt")
+HELD = Statement("held")
 
 Lane = tuple[int, int]
 """A queue's id and a workspace's id."""
@@ -110,3 +111,8 @@ async def limited(db: Database, worker_id: int, queue_id: int, room: int) -> tup
 async def held(db: Database, worker_id: int) -> list[Claimed]:
     """All that this worker holds by the database's word, known to it or not."""
     return claimed(await db.fetch(ADOPT, worker_id))
+
+
+async def held_ids(db: Database, worker_id: int) -> set[tuple[int, int]]:
+    """As ``held``, but only their ids and leases."""
+    return {(row["id"], row["lease"]) for row in await db.fetch(HELD, worker_id)}

@@ -75,6 +75,8 @@ def starter(registry: Registry) -> keeper.Start:
 
     def start(order: keeper.Order, extra: list[int], outlet: int) -> None:
         os.close(outlet)
+        for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(ignored, signal.SIG_IGN)  # as Python has it: a closed pipe is an error
         line = Line(extra[0])
         assignment = wire.assignment_from(line.hear()["assignment"])
         with limited(order["memory"]):

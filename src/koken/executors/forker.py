@@ -22,7 +22,7 @@ for name, path in (("koken", here + "/.."), ("koken.executors", here)):
 from koken.executors.forking import main
 main()
 """
-"""Runs ``forking`` without the rest of Koken: its packages are empty, and only say where they are."""
+"""Runs ``forking`` without the rest of Koken: the packages are empty, and say where they are."""
 PATIENCE = 120.0
 """Seconds that a program may take to be imported."""
 SOON = 0.005

@@ -119,7 +119,7 @@ def answer_from(plain: Mapping[str, Any]) -> Answer:
     """What ``plain_answer`` gave. Raises ``NotAFrame`` for what it cannot have given."""
     try:
         return read_answer(plain)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise NotAFrame(f"an answer that is none: {error}") from None
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 from koken.engine import fire, grant, prune, pulse, rescue, retime, wake
+from koken.errors import DatabaseUnreachable
 from koken.model.timing import Timing
 from koken.runtime.service import Service
 from koken.store.database import Database
@@ -24,7 +26,10 @@ SOON = 0.02
 
 
 class Chores(Service):
-    """The sweeps. ``on_ready`` is rung when something may have become ready."""
+    """The sweeps. ``on_ready`` is rung when something may have become ready.
+
+    ``audit`` is asked now and then whether this worker knows all that it holds.
+    """
 
     name = "chores"
 
@@ -37,6 +42,7 @@ class Chores(Service):
         timing: Timing,
         keep: Mapping[str, float],
         on_ready: Callable[[], None],
+        audit: Callable[[], Awaitable[None]],
     ) -> None:
         super().__init__()
         self.db = db
@@ -45,6 +51,7 @@ class Chores(Service):
         self.timing = timing
         self.keep = keep
         self.on_ready = on_ready
+        self.audit = audit
         self.verbs: dict[str, Callable[[], Awaitable[object]]] = {
             "rescue": lambda: rescue.rescue(self.db, self.timing),
             "fire": lambda: fire.fire(self.db),
@@ -53,6 +60,7 @@ class Chores(Service):
             "expire": lambda: wake.expire(self.db),
         }
         self.periodic: dict[str, Callable[[int], Awaitable[object]]] = {
+            "orphans": lambda _: rescue.adopt_orphans(self.db),
             "prune": self.prune,
             "partition": self.partition,
             "retime": lambda _: retime.retime(self.db),
@@ -61,16 +69,14 @@ class Chores(Service):
     async def turn(self) -> float:
         """Ask what is due and do it; rests until the next thing falls due, or a sweep long."""
         found = await pulse.pulse(self.db, self.queue_ids(), self.timing)
-        for chore, verb in self.verbs.items():
-            if chore in found.due:
-                await verb()
+        errors = [await failure(verb) for chore, verb in self.verbs.items() if chore in found.due]
         if found.due & {"claim", "rescue", "fire", "wake", "grant"}:
             self.on_ready()
-        for chore, periodic in self.periodic.items():
-            if chore in found.due:
-                cursor = await pulse.take_chore(self.db, chore, self.worker_id())
-                if cursor is not None:
-                    await periodic(cursor)
+        for chore in self.periodic.keys() & found.due:
+            errors.append(await failure(partial(self.do, chore)))
+        errors.append(await failure(self.audit))
+        if any(errors):
+            raise ExceptionGroup("chores failed", [error for error in errors if error])
         if found.due & {"fire", "wake", "expire"}:
             return SOON  # what comes after these is not known yet
         return min(found.next_in, self.sweep(found.workers))
@@ -80,6 +86,12 @@ class Chores(Service):
         crowd = max(workers / COMPANY, 1.0)
         return self.timing.sweep * (random.uniform(0, 2 * crowd) if crowd > 1 else 1.0)
 
+    async def do(self, chore: str) -> None:
+        """A periodic chore, if nobody else does it this time."""
+        cursor = await pulse.take_chore(self.db, chore, self.worker_id())
+        if cursor is not None:
+            await self.periodic[chore](cursor)
+
     async def prune(self, cursor: int) -> None:
         """A stretch of the walk over old runs; the walk goes on at its next time."""
         done = await prune.prune(self.db, self.keep, cursor=cursor)
@@ -87,8 +99,7 @@ class Chores(Service):
         await prune.prune_rest(self.db, self.keep)
 
     async def partition(self, _: int) -> None:
-        """The log's partitions, and runs whose worker has no row."""
-        await rescue.adopt_orphans(self.db)
+        """The log's partitions."""
         await prune.partition(self.db, self.keep)
 
     def wake_in(self, seconds: float, run_id: int) -> None:
@@ -104,3 +115,17 @@ class Chores(Service):
                 self.on_ready()
         except Exception as error:
             self.logger.debug("the sweep will wake run %s: %s", run_id, error)
+
+
+async def failure(work: Callable[[], Awaitable[object]]) -> Exception | None:
+    """Do ``work``; what it raises must not keep the others from being done.
+
+    Raises ``DatabaseUnreachable``: then the others could not be done either.
+    """
+    try:
+        await work()
+    except DatabaseUnreachable:
+        raise
+    except Exception as error:
+        return error
+    return None

@@ -20,6 +20,8 @@ BOTTOM_SHARE = 0.1
 """Of the time since the last look that a look may cost."""
 HUNGRY_PERIOD = 5.0
 """Seconds between two notes that this worker wants to be told."""
+AUDIT_PERIOD = 15.0
+"""Seconds between two looks whether we hold what we do not know of."""
 MOST_UNDELIVERED = 4000
 """Endings that wait for delivery, above which nothing more is claimed."""
 
@@ -57,6 +59,7 @@ class Claimer(Service):
         self.bottom_cost = 0.0
         self.hungry_at = float("-inf")
         self.limited: set[int] = set()
+        self.audited_at = time.monotonic()
 
     def tell(self) -> None:
         """Something became ready: look from the bottom."""
@@ -91,7 +94,10 @@ class Claimer(Service):
         """From the queues with a limit or a rate that had something when we looked last."""
         any_taken, soonest = False, 0.0
         for queue_id in sorted(self.limited & room.keys()):
-            taken, again = await claim.limited(self.db, self.worker_id(), queue_id, room[queue_id])
+            free = self.runner.free_slots(queue_id)
+            if free <= 0:
+                continue
+            taken, again = await claim.limited(self.db, self.worker_id(), queue_id, free)
             any_taken = any_taken or taken
             if again:
                 soonest = min(soonest or again, again)
@@ -135,6 +141,20 @@ class Claimer(Service):
         delivered, self.runner.delivered = self.runner.delivered, None
         self.in_doubt = False
         await self.begin([run for run in runs if (run.id, run.lease) not in delivered])
+
+    async def audit(self) -> None:
+        """See whether the database says that we hold what we do not know of.
+
+        A claim that we gave up may reach it late, when we have asked already.
+        """
+        now = time.monotonic()
+        if now - self.audited_at < AUDIT_PERIOD:
+            return
+        self.audited_at = now
+        for run_id, lease in await claim.held_ids(self.db, self.worker_id()):
+            if not self.runner.carries(run_id, lease):
+                self.in_doubt = True
+                self.tell()
 
     async def begin(self, runs: Sequence[Claimed]) -> None:
         """Hand runs to the runner."""

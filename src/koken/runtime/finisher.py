@@ -7,13 +7,15 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from koken.engine.finish import Ending, Finished, finish
-from koken.errors import DatabaseUnreachable, KokenError
+from koken.errors import KokenError
 from koken.model.run import Failure
 from koken.model.states import State
 from koken.runtime.service import LONGEST_REST, Service
-from koken.store.database import Database
+from koken.store.database import Database, concerns_data
 
 BATCH = 500
+BATCH_SIZE = 32 << 20
+"""Characters of results and errors in one batch; PostgreSQL takes no message over 1 GB."""
 
 
 class Finisher(Service):
@@ -42,18 +44,27 @@ class Finisher(Service):
         """Deliver a batch."""
         if not self.endings:
             return LONGEST_REST
-        batch = [self.endings.popleft() for _ in range(min(len(self.endings), BATCH))]
-        await self.deliver(batch)
+        await self.deliver(self.batch())
         return 0
+
+    def batch(self) -> list[Ending]:
+        """The next endings, as many as go together."""
+        batch: list[Ending] = []
+        size = 0
+        while self.endings and len(batch) < BATCH and size < BATCH_SIZE:
+            ending = self.endings.popleft()
+            size += len(ending.result or "") + len(ending.error or "")
+            batch.append(ending)
+        return batch
 
     async def deliver(self, batch: list[Ending]) -> None:
         """Deliver these, or put back what was not."""
         try:
             done = await finish(self.db, batch)
-        except DatabaseUnreachable:
-            self.endings.extendleft(reversed(batch))
-            raise
         except KokenError as error:
+            if not concerns_data(error):
+                self.endings.extendleft(reversed(batch))
+                raise
             await self.divide(batch, error)
             return
         if done.stale:
@@ -65,9 +76,13 @@ class Finisher(Service):
         if len(batch) == 1:
             await self.deliver_refused(batch[0], error)
             return
-        middle = len(batch) // 2
-        for half in (batch[:middle], batch[middle:]):
-            await self.deliver(half)
+        first, second = batch[: len(batch) // 2], batch[len(batch) // 2 :]
+        try:
+            await self.deliver(first)
+        except BaseException:
+            self.endings.extendleft(reversed(second))
+            raise
+        await self.deliver(second)
 
     async def deliver_refused(self, ending: Ending, error: KokenError) -> None:
         """End a run whose answer cannot be stored, with that reason."""

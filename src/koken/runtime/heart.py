@@ -108,8 +108,11 @@ class Heart:
         try:
             while not self.stopping:
                 self.bell.clear()
-                await self.beat_once(db)
-                self.judge()
+                try:
+                    await self.beat_once(db)
+                    self.judge()
+                except Exception:
+                    self.logger.exception("a beat failed; the heart goes on")
                 await self.rest()
         finally:
             await db.close()
@@ -118,7 +121,7 @@ class Heart:
         """One beat within its deadline."""
         sent_at = clock()
         try:
-            async with asyncio.timeout(self.timing.beat_deadline), db.session() as tx:
+            async with asyncio.timeout(self.timing.beat_deadline), db.place(alone=True) as tx:
                 cancels = await beat(tx, self.worker_id(), self.busy())
         except (KokenError, TimeoutError, OSError) as error:
             self.logger.warning("a beat failed (%.0f s of silence): %s", self.silence, error)

@@ -5,28 +5,45 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from dataclasses import dataclass
 
 from koken.engine.record import Keeping, Line, Showing, record
-from koken.errors import LeaseLost
+from koken.errors import KokenError, LeaseLost
 from koken.runtime.service import LONGEST_REST, Service
-from koken.store.database import Database
+from koken.store.database import Database, concerns_data
 
 BATCH = 1000
+BATCH_SIZE = 32 << 20
+"""Characters of values in one batch; PostgreSQL takes no message over 1 GB."""
 LINE_PAUSE = 0.2
 """Seconds that printed lines may wait for company."""
 MOST_LINES = 50_000
 """Lines that may wait in memory while the database is away; then the oldest go."""
 
 
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A value to keep, and whom to tell that it is kept."""
+
+    keeping: Keeping
+    future: asyncio.Future[str]
+
+
+Item = Promise | Line | Showing
+
+
 class Recorder(Service):
-    """One writer for all bodies of a worker."""
+    """One writer for all bodies of a worker.
+
+    What the database refuses is found by halves, and costs its own body alone.
+    """
 
     name = "recorder"
 
     def __init__(self, db: Database) -> None:
         super().__init__()
         self.db = db
-        self.keepings: deque[tuple[Keeping, asyncio.Future[str]]] = deque()
+        self.promises: deque[Promise] = deque()
         self.lines: deque[Line] = deque(maxlen=MOST_LINES)
         self.showings: dict[int, Showing] = {}
         self.added = 0
@@ -53,7 +70,7 @@ class Recorder(Service):
     def keep(self, keeping: Keeping) -> asyncio.Future[str]:
         """Keep a value now; the future has what stands there, once it is on disk."""
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self.keepings.append((keeping, future))
+        self.promises.append(Promise(keeping, future))
         self.ring()
         return future
 
@@ -77,29 +94,84 @@ class Recorder(Service):
             self.timer.cancel()
             self.timer = None
         waiters, self.waiters = self.waiters, []
-        keepings = [self.keepings.popleft() for _ in range(min(len(self.keepings), BATCH))]
-        lines = [self.lines.popleft() for _ in range(min(len(self.lines), BATCH))]
-        showings, self.showings = self.showings, {}
-        if keepings or lines or showings:
-            try:
-                stands = await record(
-                    self.db,
-                    [keeping for keeping, _ in keepings],
-                    lines,
-                    list(showings.values()),
-                    clock=time.monotonic(),
-                )
-            except BaseException:
-                self.keepings.extendleft(reversed(keepings))
-                self.lines.extendleft(reversed(lines))
-                self.showings = showings | self.showings
-                self.waiters = waiters + self.waiters
-                raise
-            self.written += len(lines)
-            for keeping, future in keepings:
-                answer(keeping, future, stands.get((keeping.run_id, keeping.key)))
+        items = self.items()
+        try:
+            if items:
+                await self.write(items)
+        except BaseException:
+            self.waiters = waiters + self.waiters
+            raise
         self.release(waiters)
-        return 0 if self.keepings or self.lines or self.waiters else LONGEST_REST
+        return 0 if self.promises or self.lines or self.waiters else LONGEST_REST
+
+    def items(self) -> list[Item]:
+        """What goes into the next commit."""
+        found: list[Item] = []
+        size = 0
+        while self.promises and len(found) < BATCH and size < BATCH_SIZE:
+            found.append(promise := self.promises.popleft())
+            size += len(promise.keeping.value)
+        found += [self.lines.popleft() for _ in range(min(len(self.lines), BATCH))]
+        found += self.showings.values()
+        self.showings = {}
+        return found
+
+    async def write(self, items: list[Item]) -> None:
+        """Write these in one commit, or put back what was not written."""
+        promises = [item for item in items if isinstance(item, Promise)]
+        lines = [item for item in items if isinstance(item, Line)]
+        showings = [item for item in items if isinstance(item, Showing)]
+        keepings = [promise.keeping for promise in promises]
+        try:
+            stands = await record(self.db, keepings, lines, showings, clock=time.monotonic())
+        except BaseException as error:
+            if isinstance(error, KokenError) and concerns_data(error):
+                await self.divide(items, error)
+                return
+            self.put_back(items)
+            raise
+        self.written += len(lines)
+        for promise in promises:
+            tell(promise, stands.get((promise.keeping.run_id, promise.keeping.key)))
+
+    async def divide(self, items: list[Item], error: KokenError) -> None:
+        """Find what the database refuses, by halves."""
+        if len(items) == 1:
+            self.refuse(items[0], error)
+            return
+        first, second = items[: len(items) // 2], items[len(items) // 2 :]
+        try:
+            await self.write(first)
+        except BaseException:
+            self.put_back(second)
+            raise
+        await self.write(second)
+
+    def refuse(self, item: Item, error: KokenError) -> None:
+        """Something cannot be kept: a value's body hears of it, anything else is left out."""
+        if isinstance(item, Promise):
+            if not item.future.done():
+                item.future.set_exception(error)
+            return
+        self.written += isinstance(item, Line)
+        self.logger.error("a line of run %s cannot be kept: %s", item.run_id, error)
+
+    def put_back(self, items: list[Item]) -> None:
+        """What was not written waits for the next turn, in its order; newer progress wins."""
+        for item in reversed(items):
+            if isinstance(item, Promise):
+                self.promises.appendleft(item)
+            elif isinstance(item, Line):
+                self.put_back_line(item)
+            else:
+                self.showings.setdefault(item.run_id, item)
+
+    def put_back_line(self, line: Line) -> None:
+        """A line waits again, if there is room for so old a one."""
+        if len(self.lines) == MOST_LINES:
+            self.written += 1
+        else:
+            self.lines.appendleft(line)
 
     def release(self, waiters: list[tuple[int, asyncio.Future[None]]]) -> None:
         """Let go who waited for what is written now."""
@@ -110,13 +182,15 @@ class Recorder(Service):
                 future.set_result(None)
 
 
-def answer(keeping: Keeping, future: asyncio.Future[str], stands: str | None) -> None:
-    """Tell the body what stands; no row means that the lease is gone."""
-    if future.done():
+def tell(promise: Promise, stands: str | None) -> None:
+    """Tell a body what stands; no row means that the lease is gone."""
+    if promise.future.done():
         return
     if stands is None:
-        future.set_exception(
-            LeaseLost(f"run {keeping.run_id} is no longer carried by this attempt; it must stop")
+        promise.future.set_exception(
+            LeaseLost(
+                f"run {promise.keeping.run_id} is no longer carried by this attempt; it must stop"
+            )
         )
     else:
-        future.set_result(stands)
+        promise.future.set_result(stands)

@@ -12,7 +12,7 @@ from koken.define.job import Job
 from koken.define.registry import Registry
 from koken.engine.claim import Claimed
 from koken.engine.finish import Ending, Finished
-from koken.executors.base import Assignment, Executor, raised
+from koken.executors.base import Assignment, Executor, Stopped, raised
 from koken.model import codec
 from koken.model.run import Trigger, TriggerKind
 from koken.model.states import State
@@ -21,24 +21,32 @@ from koken.runtime.finisher import Finisher
 from koken.runtime.host import RunHost
 from koken.runtime.names import Names
 from koken.runtime.recorder import Recorder
+from koken.runtime.slots import Slots
 
+PATIENCE = 0.5
+"""Seconds that a run which was fetched ahead waits for a slot."""
 CLOSING_RULES = ("skip_if_failed", "skip_if_running_or_failed")
 
 
 class Carried:
     """A run that this worker holds until its ending is delivered."""
 
-    __slots__ = ("executor", "host", "run", "task")
+    __slots__ = ("executor", "host", "run", "stop", "task")
 
     def __init__(self, run: Claimed) -> None:
         self.run = run
         self.host: RunHost | None = None
         self.executor: Executor | None = None
         self.task: asyncio.Task[None] | None = None
+        self.stop = ""
+        """Why it is to stop; empty while it may go on."""
 
 
 class Runner:
-    """The bodies of a worker, and the slots that they take in each queue."""
+    """The bodies of a worker, and the slots that they take in each queue.
+
+    ``chance`` gives numbers in 0..1, by which waits before another attempt are spread.
+    """
 
     def __init__(
         self,
@@ -49,39 +57,78 @@ class Runner:
         recorder: Recorder,
         slots: Mapping[int, int],
         on_free: Callable[[], None],
+        chance: Callable[[], float] = random.random,
     ) -> None:
         self.registry = registry
         self.executors = executors
         self.names = names
         self.recorder = recorder
         self.finisher: Finisher | None = None
-        self.slots = dict(slots)
-        self.busy = dict.fromkeys(slots, 0)
+        self.slots = {queue: Slots(total) for queue, total in slots.items()}
         self.on_free = on_free
+        self.chance = chance
         self.carried: dict[int, Carried] = {}
         self.delivered: set[tuple[int, int]] | None = None
         """Delivered while the claimer asks what we hold, whose answer may be older."""
+        self.returning: asyncio.TimerHandle | None = None
+        self.closing = False
+        """Whether what is claimed now goes back at once."""
         self.bodies = 0
         self.idle = asyncio.Event()
         self.idle.set()
 
     def room(self) -> dict[int, int]:
-        """Free slots of each queue."""
-        return {queue: slots - self.busy[queue] for queue, slots in self.slots.items()}
+        """How many runs of each queue to claim, some of them ahead of a free slot."""
+        return {queue: slots.room for queue, slots in self.slots.items()}
+
+    def free_slots(self, queue_id: int) -> int:
+        """How many bodies of a queue may begin now."""
+        slots = self.slots[queue_id]
+        return slots.free - len(slots.waiting)
 
     def take(self, runs: Iterable[Claimed]) -> None:
         """Carry these runs; what is carried already is left alone."""
-        loop = asyncio.get_running_loop()
         for run in runs:
-            known = self.carried.get(run.id)
-            if known is not None and known.run.lease == run.lease:
+            if self.carries(run.id, run.lease):
                 continue
             carried = self.carried[run.id] = Carried(run)
-            self.busy[run.queue_id] = self.busy.get(run.queue_id, 0) + 1
-            self.bodies += 1
-            carried.task = loop.create_task(self.carry(carried))
-        if self.bodies:
-            self.idle.clear()
+            carried.stop = "shutdown" if self.closing else ""
+            slots = self.slots[run.queue_id]
+            if slots.free > 0:
+                self.begin(carried, slots)
+            else:
+                slots.waiting.append((time.monotonic(), run))
+                self.return_soon()
+
+    def begin(self, carried: Carried, slots: Slots) -> None:
+        """Give a run a slot."""
+        slots.begin()
+        self.bodies += 1
+        self.idle.clear()
+        carried.task = asyncio.get_running_loop().create_task(self.carry(carried))
+
+    def return_soon(self) -> None:
+        """What still waits for a slot after ``PATIENCE`` goes back."""
+        if self.returning is None:
+            loop = asyncio.get_running_loop()
+            self.returning = loop.call_later(PATIENCE, self.return_waiting, PATIENCE)
+
+    def return_waiting(self, patience: float) -> None:
+        """Hand back what has waited so long for a slot: another worker may have one."""
+        self.returning = None
+        late = time.monotonic() - patience
+        for slots in self.slots.values():
+            while slots.waiting and slots.waiting[0][0] <= late:
+                _, run = slots.waiting.popleft()
+                if self.finisher is not None:
+                    self.finisher.add(verdict.handed_back(run))
+            if slots.waiting:
+                self.return_soon()
+
+    def carries(self, run_id: int, lease: int) -> bool:
+        """Whether this worker knows that it holds the run."""
+        known = self.carried.get(run_id)
+        return known is not None and known.run.lease == lease
 
     async def carry(self, carried: Carried) -> None:
         """One body, from its start to its ending."""
@@ -90,7 +137,7 @@ class Runner:
         try:
             ending = await self.outcome(carried, began)
         finally:
-            self.free(run)
+            self.free(run, time.monotonic() - began)
         host = carried.host
         if host is not None and host.wrote:
             host.show()
@@ -107,13 +154,15 @@ class Runner:
         job = self.registry.jobs.get(name)
         if job is None:
             return verdict.unknown(run, name)
+        if carried.stop:
+            return verdict.ending(run, job, Stopped(carried.stop), 0.0, 0.0)
         host = carried.host = RunHost(run, self.recorder, asyncio.get_running_loop())
         try:
             executor = carried.executor = self.executors(job)
             answer = await executor.carry_out(job, self.assignment(run, job, name), host)
         except Exception as error:
             answer = raised(error)
-        found = verdict.ending(run, job, answer, time.monotonic() - began, random.random())
+        found = verdict.ending(run, job, answer, time.monotonic() - began, self.chance())
         if found is not None and found.state is State.SUCCEEDED:
             found.closes_failures = run.overlap in CLOSING_RULES
         return found
@@ -142,10 +191,16 @@ class Runner:
             timeout=max(min(limits), 0.0) if limits else None,
         )
 
-    def free(self, run: Claimed) -> None:
-        """Its slot is free again."""
-        self.busy[run.queue_id] -= 1
+    def free(self, run: Claimed, took: float) -> None:
+        """Its slot is free again, and goes to one that waits."""
+        slots = self.slots[run.queue_id]
+        slots.end(took)
         self.bodies -= 1
+        while slots.waiting:
+            following = self.carried.get(slots.waiting.popleft()[1].id)
+            if following is not None:
+                self.begin(following, slots)
+                break
         if self.bodies == 0:
             self.idle.set()
         self.on_free()
@@ -165,17 +220,24 @@ class Runner:
             del self.carried[carried.run.id]
 
     async def stop(self, run_ids: Iterable[int], why: str) -> None:
-        """Begin to stop the bodies of these runs; each ends by its own answer."""
+        """Begin to stop the bodies of these runs; each ends by its own answer.
+
+        What has not begun goes back, and is not claimed again by one that wants no more.
+        """
+        self.return_waiting(0.0)
         for run_id in list(run_ids):
             carried = self.carried.get(run_id)
-            if carried is None or carried.host is None or carried.executor is None:
+            if carried is None or carried.stop:
                 continue
-            if not carried.host.stop:
+            carried.stop = why
+            if carried.host is not None and carried.executor is not None:
                 carried.host.stop = why
                 await carried.executor.stop(run_id, why)
 
     async def abandon(self) -> None:
         """All runs went to others: stop the bodies and forget them."""
+        for slots in self.slots.values():
+            slots.waiting.clear()
         lost = list(self.carried.values())
         await self.stop(list(self.carried), "lost")
         for carried in lost:
@@ -185,7 +247,7 @@ class Runner:
         """Runs whose body may not run a second time, or does not say."""
         return [
             run_id
-            for run_id, carried in self.carried.items()
+            for run_id, carried in list(self.carried.items())  # the heart's thread asks too
             if self.effect(carried) in (None, "once", "unsafe")
         ]
 

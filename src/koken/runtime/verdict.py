@@ -131,14 +131,7 @@ def stopped(
             return ended(run, State.FAILED, failure)
         return again_or_failed(run, job, failure, TimeoutError(message), None, chance)
     if why == "shutdown":
-        return Ending(
-            run.id,
-            run.lease,
-            State.READY,
-            "returned",
-            SPENDS_NOTHING,
-            error=text(Failure(type="Shutdown", message="its worker stopped; handed back")),
-        )
+        return handed_back(run)
     if why == "silence":
         message = "its worker lost touch with the database and stopped what may not run twice"
         return broken(run, Failure(type="Silence", message=message), chance)
@@ -151,6 +144,12 @@ def broken(run: Claimed, failure: Failure, chance: float) -> Ending:
         return ended(run, State.FAILED, failure, spent=SPENDS_INFRA)
     delay = INFRA_BACKOFF.delay(run.infra_attempt + 1, chance)
     return parked(run, failure, delay, "broken", WaitCause.RETRY, SPENDS_INFRA)
+
+
+def handed_back(run: Claimed) -> Ending:
+    """For a run that this worker does not carry out after all: it is ready again."""
+    failure = Failure(type="HandedBack", message="its worker handed it back")
+    return Ending(run.id, run.lease, State.READY, "returned", SPENDS_NOTHING, error=text(failure))
 
 
 def unknown(run: Claimed, name: str) -> Ending:

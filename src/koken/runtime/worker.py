@@ -21,7 +21,7 @@ from koken.engine import register
 from koken.engine.finish import Ending, Finished
 from koken.engine.publish import publish
 from koken.engine.register import Label
-from koken.errors import DatabaseUnreachable
+from koken.errors import DatabaseUnreachable, KokenError
 from koken.executors import capture
 from koken.model.states import State
 from koken.runtime.chores import Chores
@@ -84,8 +84,9 @@ class Worker:
         await publish(self.db, self.program.name, specs, by=self.label.name, whole=True)
         await apply_limits(self.db, self.config.limits, by=self.label.name)
         queues = await register.queue_ids(self.db, self.config.queues)
-        self.id = await register.register(self.db, self.label, self.config.queues)
         await enter_lifespan(self.program, self.cleanup)
+        self.id = await register.register(self.db, self.label, self.config.queues)
+        # a start that is given up ends above, or not at all: below nothing waits
         self.wire({queues[name]: slots for name, slots in self.config.queues.items()})
         self.heart = Heart(
             lambda: self.database(size=1),
@@ -135,8 +136,9 @@ class Worker:
             timing=self.config.timing,
             keep=self.config.keep,
             on_ready=self.claimer.tell,
+            audit=self.claimer.audit,
         )
-        self.listener = Listener(
+        listener = Listener(
             self.config.listen_url or self.config.database_url,
             self.config.schema,
             on_ready=lambda queue: self.claimer.tell() if queue in slots else None,
@@ -148,7 +150,8 @@ class Worker:
             self.finisher,
             self.claimer,
             self.chores,
-            self.listener,
+            # behind a pooler a LISTEN would be somebody else's with the next transaction
+            *([listener] if self.config.listen_url or not self.config.pooled else []),
         )
 
     def serves(self) -> str:
@@ -210,7 +213,8 @@ class Worker:
             try:
                 self.id = await register.register(self.db, self.label, self.config.queues)
                 break
-            except DatabaseUnreachable:
+            except KokenError as error:
+                logger.warning("cannot register anew yet: %s", error)
                 await asyncio.sleep(1)
         self.losing = None
         logger.info("works on as worker %s", self.id)
@@ -225,7 +229,7 @@ class Worker:
 
     async def drain(self, grace: float) -> None:
         """Claim no more, let bodies finish for ``grace`` seconds, hand the rest back."""
-        self.draining = True
+        self.close_door()
         try:
             await register.drain(self.db, self.id)
         except DatabaseUnreachable:
@@ -237,9 +241,15 @@ class Worker:
             logger.warning("%s bodies are not done; they are handed back", self.runner.bodies)
         await self.hand_back()
 
+    def close_door(self) -> None:
+        """From here on nothing new begins, a claim that is under way included."""
+        self.draining = True
+        if self.id:
+            self.runner.closing = True
+
     async def hand_back(self) -> None:
         """Stop what still runs; it goes back as ready, and spends nothing."""
-        self.draining = True
+        self.close_door()
         await self.runner.stop(list(self.runner.carried), "shutdown")
 
     async def stop(self, *, grace: float = 0.0) -> None:

@@ -54,6 +54,7 @@ TRANSIENT = (
     asyncpg.LockNotAvailableError,
 )
 UNREACHABLE = (
+    # the server cannot do it now, whatever it was: tried again later, it may go
     OSError,
     TimeoutError,
     asyncpg.PostgresConnectionError,
@@ -61,11 +62,15 @@ UNREACHABLE = (
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
-    asyncpg.TooManyConnectionsError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.PostgresSystemError,
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
     asyncpg.ReadOnlySQLTransactionError,
 )
+DATA_CLASSES = ("22", "23", "54")
+"""SQLSTATE classes: a value that cannot be, a key that is taken, more than fits."""
 CONFLICTS: dict[str, type[Conflict]] = {
     "KK408": Overlapping,
     "KK409": KeyConflict,
@@ -177,11 +182,21 @@ class Database:
             await session.execute(self.preamble())
             try:
                 yield session
-            except BaseException:
-                if not session.connection.is_closed():
-                    await session.execute("rollback")
+            except UNREACHABLE:
+                raise  # the session is given up, and the transaction with it
+            except Exception:
+                await session.execute("rollback")
                 raise
             await session.execute("commit")
+
+    @asynccontextmanager
+    async def place(self, *, alone: bool) -> AsyncIterator[Transaction]:
+        """Where to send statements that belong together, or one that stands alone.
+
+        Behind a pooler each goes into a transaction: only that is sure to stay with one server.
+        """
+        async with self.session() if alone and not self.pooled else self.transaction() as tx:
+            yield tx
 
     def preamble(self) -> str:
         """What begins a transaction; behind a pooler the session's settings go with it."""
@@ -209,12 +224,13 @@ class Database:
         """
         for trial in range(6):
             try:
-                place = self.session() if alone and not self.pooled else self.transaction()
-                async with place as tx:
+                async with self.place(alone=alone) as tx:
                     return await work(tx)
             except KokenError as error:
-                if trial == 5 or not isinstance(error.__cause__, TRANSIENT):
+                if not isinstance(error.__cause__, TRANSIENT):
                     raise
+                if trial == 5:
+                    raise unreachable(error) from error
             await asyncio.sleep(random.uniform(0, 0.01 * 2**trial))
         raise AssertionError("the last round returns or raises")
 
@@ -241,6 +257,11 @@ def translate(error: asyncpg.PostgresError) -> KokenError:
         return unreachable(error)
     message = getattr(error, "message", None) or str(error)
     return by_code(error.sqlstate or "", message, getattr(error, "detail", None))
+
+
+def concerns_data(error: KokenError) -> bool:
+    """Whether the database refused what it was given, so that trying again is of no use."""
+    return str(getattr(error.__cause__, "sqlstate", ""))[:2] in DATA_CLASSES
 
 
 def by_code(code: str, message: str, detail: str | None) -> KokenError:

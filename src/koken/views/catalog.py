@@ -156,7 +156,7 @@ class TickRow:
 
 async def jobs(db: Database, *, workspace: str, retired: bool = False) -> list[JobRow]:
     """All jobs, by name."""
-    async with db.session() as session:
+    async with db.place(alone=True) as session:
         rows = await session.fetch_text(JOBS, workspace, retired)
     found = []
     for row in rows:
@@ -183,7 +183,7 @@ async def jobs(db: Database, *, workspace: str, retired: bool = False) -> list[J
 
 async def schedules(db: Database, *, workspace: str, job: str | None = None) -> list[ScheduleRow]:
     """All schedules, by job."""
-    async with db.session() as session:
+    async with db.place(alone=True) as session:
         rows = await session.fetch_text(SCHEDULES, workspace, job)
     found = []
     for row in rows:
@@ -198,7 +198,7 @@ async def ticks(
     db: Database, job: str, *, workspace: str, limit: int = 50, before: datetime | None = None
 ) -> list[TickRow]:
     """The latest due times of a job's schedules. Raises ``NotFound`` for an unknown job."""
-    async with db.session() as session:
+    async with db.place(alone=True) as session:
         known = await session.fetch_text("select from koken.job where name = $1", job)
         if not known:
             raise NotFound(f"there is no job {job!r}; `koken jobs` lists them")

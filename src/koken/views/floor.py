@@ -88,7 +88,7 @@ class WorkerRow:
 
 async def queues(db: Database) -> list[QueueRow]:
     """All queues, by name."""
-    async with db.session() as session:
+    async with db.place(alone=True) as session:
         rows = await session.fetch_text(QUEUES)
     wanted = QueueRow.__slots__
     return [QueueRow(**{name: row[name] for name in wanted}) for row in rows]
@@ -96,7 +96,7 @@ async def queues(db: Database) -> list[QueueRow]:
 
 async def workers(db: Database, *, gone: bool = False) -> list[WorkerRow]:
     """Live workers; with ``gone`` also those that have left or were lost."""
-    async with db.session() as session:
+    async with db.place(alone=True) as session:
         rows = await session.fetch_text(WORKERS, gone)
     found = []
     for row in rows:

@@ -52,13 +52,13 @@ class LogLine:
 
 async def lines(db: Database, run_id: int, *, after: int = 0, limit: int = 1000) -> list[LogLine]:
     """Lines after the one with id ``after``, oldest first."""
-    async with db.session() as session:
+    async with db.place(alone=True) as session:
         rows = await session.fetch_text(LOGS, run_id, after, limit)
     return [LogLine(**dict(row)) for row in rows]
 
 
 async def tail(db: Database, run_id: int, *, limit: int) -> list[LogLine]:
     """The last lines, oldest first."""
-    async with db.session() as session:
+    async with db.place(alone=True) as session:
         rows = await session.fetch_text(TAIL, run_id, limit)
     return [LogLine(**dict(row)) for row in rows]

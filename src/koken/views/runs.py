@@ -127,13 +127,13 @@ async def select(db: Database, conditions: Conditions, *, limit: int) -> list[Ro
     text = (
         f"select {COLUMNS} from {TABLES} where {conditions.text}\n order by r.id desc limit {limit}"
     )
-    async with db.session() as session:
+    async with db.place(alone=True) as session:
         return await session.fetch_text(text, *conditions.parameters)
 
 
 async def states(db: Database, ids: Sequence[int]) -> dict[int, State]:
     """Only the states of these runs."""
-    async with db.session() as session:
+    async with db.place(alone=True) as session:
         rows = await session.fetch_text(
             "select id, state from koken.run where id = any($1::bigint[])", list(ids)
         )
@@ -182,7 +182,7 @@ select r.attempt, r.lease, case r.state when 'running' then 'running' else 'succ
 
 async def attempts(db: Database, run_id: int) -> list[AttemptRow]:
     """All tries at a run, oldest first, the one at work included."""
-    async with db.session() as session:
+    async with db.place(alone=True) as session:
         rows = await session.fetch_text(ATTEMPTS, run_id)
     return [
         AttemptRow(

@@ -96,7 +96,7 @@ select count(*) as ahead from (
 
 async def why(db: Database, run: Run[Any]) -> Why:
     """Why ``run`` stands as it does."""
-    async with db.session() as session:
+    async with db.place(alone=True) as session:
         if run.state.ended:
             causes = [Cause(cause="ended", text=ended(run), since=run.ended_at)]
         elif run.cancelling and run.state is State.RUNNING:

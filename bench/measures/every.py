@@ -1,0 +1,23 @@
+"""All measurements, in the order in which they are taken."""
+
+from __future__ import annotations
+
+from bench.measures import bulk, drain, growth, idle, neighbour, pickup, schedules
+from bench.plan import Measure
+
+EVERY: tuple[Measure, ...] = (
+    drain.ONE,
+    drain.TWO,
+    bulk.BULK,
+    bulk.SINGLE,
+    pickup.PICKUP,
+    growth.GROWTH,
+    idle.IDLE,
+    schedules.SCHEDULES,
+    neighbour.NEIGHBOUR,
+)
+
+
+def chosen(names: tuple[str, ...]) -> list[Measure]:
+    """Those with these names; all of them where none is given."""
+    return [measure for measure in EVERY if not names or measure.name in names]

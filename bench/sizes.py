@@ -1,0 +1,58 @@
+"""How much is measured, at each size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """How much is measured."""
+
+    jobs: int
+    """Jobs in a backlog that is drained."""
+    bulk: int
+    """Rows of a bulk start, in batches of 1,000."""
+    singles: int
+    """Starts one by one."""
+    pickups: int
+    """Starts whose way to the function is timed."""
+    history: int
+    """Finished jobs in the full table."""
+    idle: float
+    """Seconds that an idle worker is watched."""
+    schedules: int
+    due: int
+    """Of them, those that fall due in one second."""
+    neighbour: float
+    """Seconds under load beside an open transaction."""
+    load: int
+    """Jobs started in each of these seconds."""
+
+
+SIZES = {
+    "small": Sizes(
+        jobs=3_000,
+        bulk=5_000,
+        singles=100,
+        pickups=40,
+        history=50_000,
+        idle=11,
+        schedules=5_000,
+        due=200,
+        neighbour=15,
+        load=1_000,
+    ),
+    "full": Sizes(
+        jobs=20_000,
+        bulk=40_000,
+        singles=400,
+        pickups=200,
+        history=1_000_000,
+        idle=20,
+        schedules=100_000,
+        due=1_000,
+        neighbour=60,
+        load=3_000,
+    ),
+}

@@ -1,0 +1,118 @@
+"""Koken itself: ``AsyncClient`` starts, ``Worker`` works as ``koken worker`` does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import ClassVar
+
+from bench.systems.base import Producer, System
+from bench.tally import Tally
+from koken.app import App
+from koken.client import AsyncClient
+from koken.config import Config
+from koken.engine.publish import publish
+from koken.runtime.worker import Worker
+from koken.store.database import Database
+from koken.store.migrate import migrate
+
+SLOTS = 500
+EMPTY_ARGS: dict[str, object] = {}
+
+FINISHED_RUNS = """
+insert into koken.run (
+  workspace_id, job_id, version_id, queue_id, state, priority, rank, lease, attempt, max_attempts,
+  max_infra_attempts, worker_id, args, result, trigger_kind, logical_at, created_at, started_at,
+  finished_at)
+select 1, j.id, v.id, v.queue_id, 'succeeded', 0, at, 1, 1, v.max_attempts, v.max_infra_attempts, 1,
+       '{}', 'null', 'api', at, at, at, at
+  from generate_series(1, $1::int) n
+  cross join koken.job j join koken.job_version v on v.id = j.version_id
+  cross join lateral (select now() - ($1 - n) * interval '0.5 s' as at) t
+ where j.name = 'empty'
+"""
+
+
+def app_with(tally: Tally, url: str) -> App:
+    """The program of the bench; its bodies count into ``tally``."""
+    app = App("bench", database_url=url, worker={"queues": {"default": SLOTS}})
+
+    @app.job(name="empty")
+    async def empty() -> None:
+        tally.add()
+
+    @app.job(name="stamped")
+    async def stamped(sent: int) -> None:
+        tally.arrive(sent)
+
+    @app.job(name="ticked")
+    async def ticked() -> None:
+        tally.add()
+
+    @app.job(name="ticked_alone", overlap="skip_if_running", overlap_key="{customer}")
+    async def ticked_alone(customer: int) -> None:
+        tally.add()
+
+    return app
+
+
+class KokenProducer:
+    """A client of Koken."""
+
+    def __init__(self, url: str) -> None:
+        app = app_with(Tally(), url)
+        self.empty = app.registry.get("empty")
+        self.stamped = app.registry.get("stamped")
+        self.client = AsyncClient(app)
+
+    async def start(self, sent: int) -> None:
+        await self.client.start(self.stamped, sent)
+
+    async def start_many(self, count: int) -> None:
+        await self.client.start_many(self.empty, [EMPTY_ARGS] * count)
+
+    async def close(self) -> None:
+        await self.client.close()
+
+
+class Koken(System):
+    """The system under test."""
+
+    name = "koken"
+    packages = ("koken", "asyncpg")
+    settings = f"one queue, {SLOTS} slots, plain asyncio, history kept"
+    backlog = (
+        "select exists (select from koken.run where state = 'ready')"
+        " or exists (select from koken.run where state = 'running')"
+    )
+    finished = "select count(*) from koken.run where state = 'succeeded'"
+    forget = "truncate koken.run, koken.run_args, koken.attempt, koken.tick, koken.event"
+    history = FINISHED_RUNS
+    statements: ClassVar[Mapping[str, str]] = {
+        "claim": "%update koken.run%l.mark%",
+        "bottom": "%update koken.run%from mine l%",
+        "finish": "%r.lease = d.lease%",
+    }
+
+    async def install(self, url: str) -> None:
+        await migrate(url)
+        app = app_with(Tally(), url)
+        db = Database(url)
+        try:
+            specs = [job.spec for job in app.registry]
+            await publish(db, app.name, specs, by="bench", whole=True)
+        finally:
+            await db.close()
+
+    async def producer(self, url: str) -> Producer:
+        return KokenProducer(url)
+
+    async def work(self, url: str, tally: Tally, stop: asyncio.Event) -> None:
+        app = app_with(tally, url)
+        worker = Worker(app, Config().with_settings(app.settings, "bench"))
+        await worker.start()
+        await stop.wait()
+        await worker.stop(grace=5)
+
+
+SYSTEM = Koken()

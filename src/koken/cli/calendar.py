@@ -1,0 +1,122 @@
+"""``koken schedules`` and ``koken ticks``: when jobs run, and what came of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from koken.cli import output, words
+from koken.cli.common import Common
+from koken.cli.lists import Limit, checked_limit
+from koken.cli.output import Column
+from koken.cli.place import with_client
+from koken.views import catalog
+from koken.views.catalog import ScheduleRow, TickRow
+
+VERDICTS = {
+    "started": ("✓", "green"),
+    "skipped": ("–", "bright_black"),
+    "missed": ("◌", "yellow"),
+    "failed": ("✗", "bold red"),
+}
+
+
+def schedules(ctx: typer.Context) -> None:
+    """List when jobs run, and what came of the last time."""
+    common: Common = ctx.obj
+    found = with_client(
+        common, lambda client: catalog.schedules(client.link.views, workspace=client.workspace)
+    )
+    if common.json:
+        output.items(found)
+    elif not found:
+        output.say("No schedules. Declare one: @app.job(schedule='every day at 2am').")
+    else:
+        show_schedules(found, datetime.now(UTC))
+
+
+def show_schedules(found: Sequence[ScheduleRow], now: datetime) -> None:
+    """The table of schedules, and what keeps any of them."""
+    paused = sum(row.paused_at is not None for row in found)
+    told = f", {paused} paused" if paused else ""
+    output.say(f"{words.counted(len(found), 'schedule')}{told}.")
+    columns = (
+        Column("JOB", gives=True),
+        Column("NEXT"),
+        Column("WHEN", gives=True),
+        Column("OVERLAP", gives=True),
+        Column("LAST TICK"),
+    )
+    output.table(columns, [schedule_cells(row, now) for row in found])
+    for row in found:
+        if row.paused_at is not None:
+            reason = f": {words.plain(row.pause_reason)}" if row.pause_reason else ""
+            since = words.ago(row.paused_at, now)
+            output.say(f"{row.job} is paused by {row.paused_by} since {since}{reason}.")
+        if row.problem:
+            output.say((f"{row.job} cannot fire: {words.plain(row.problem)}", "bold red"))
+
+
+def schedule_cells(row: ScheduleRow, now: datetime) -> tuple[Text | str, ...]:
+    """One schedule."""
+    following = "paused" if row.paused_at is not None else words.ago(row.next_at, now)
+    last: Text | str = "–"
+    if row.last_verdict is not None:
+        last = verdict(row.last_verdict, f" {words.ago(row.last_due_at, now)}")
+    return (row.job, following, row.words, row.overlap, last)
+
+
+def verdict(name: str, more: str = "") -> Text:
+    """What came of a tick, in its colour."""
+    glyph, style = VERDICTS.get(name, ("·", ""))
+    return Text(f"{glyph} {name}{more}", style)
+
+
+def ticks(
+    ctx: typer.Context,
+    job: Annotated[str, typer.Argument(metavar="JOB")],
+    limit: Limit = 20,
+) -> None:
+    """List the due times of a job's schedules, each with its verdict."""
+    common: Common = ctx.obj
+    most = checked_limit(limit)
+    found = with_client(
+        common,
+        lambda client: catalog.ticks(
+            client.link.views, job, workspace=client.workspace, limit=most
+        ),
+    )
+    if common.json:
+        output.items(found)
+    elif not found:
+        output.say(f"{job} has no tick yet. `koken schedules` shows when it is due.")
+    else:
+        show_ticks(job, found)
+
+
+def show_ticks(job: str, found: Sequence[TickRow]) -> None:
+    """The table of ticks; due times in UTC, as a sequence that no clock change disturbs."""
+    counts = Counter(row.verdict for row in found)
+    told = ", ".join(f"{number} {name}" for name, number in counts.most_common())
+    output.say(f"{job}: {words.counted(len(found), 'tick')}, newest first: {told}.")
+    columns = (Column("DUE (UTC)"), Column("VERDICT"), Column("RUN"), Column("REASON", gives=True))
+    output.table(
+        columns,
+        [
+            (
+                f"{row.due_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}",
+                verdict(row.verdict, f" ×{row.count}" if row.count > 1 else ""),
+                f"{row.run_id} {row.run_state or 'gone'}" if row.run_id else "–",
+                row.reason or (f"run {row.blocker_id} goes" if row.blocker_id else "–"),
+            )
+            for row in found
+        ],
+    )
+
+
+COMMANDS = {"schedules": schedules, "ticks": ticks}

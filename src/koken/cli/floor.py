@@ -1,0 +1,131 @@
+"""``koken queues`` and ``koken workers``: where work is carried out, and how full it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from koken.cli import output, words
+from koken.cli.common import Common
+from koken.cli.output import Column
+from koken.cli.place import with_client
+from koken.views import floor
+from koken.views.floor import QueueRow, WorkerRow
+
+STANDINGS = {
+    "live": ("●", "green"),
+    "draining": ("◔", "magenta"),
+    "suspect": ("◌", "yellow"),
+    "lost": ("✗", "bold red"),
+    "stopped": ("–", "bright_black"),
+}
+
+
+def queues(ctx: typer.Context) -> None:
+    """List the queues: what runs, what waits, their limits."""
+    common: Common = ctx.obj
+    found = with_client(common, lambda client: floor.queues(client.link.views))
+    if common.json:
+        output.items(found)
+    elif not found:
+        output.say("No queues yet; the first job or worker that names one makes it.")
+    else:
+        show_queues(found, datetime.now(UTC))
+
+
+def show_queues(found: Sequence[QueueRow], now: datetime) -> None:
+    """The table of queues."""
+    running = words.capped(sum(row.running for row in found))
+    ready = words.capped(sum(row.ready for row in found))
+    output.say(f"{words.counted(len(found), 'queue')}: {running} running, {ready} ready.")
+    columns = (
+        Column("QUEUE", gives=True),
+        *(Column(title, right=True) for title in ("RUNNING", "READY", "SLOTS", "LIMIT", "RATE")),
+        Column("PAUSED", gives=True),
+    )
+    output.table(
+        columns,
+        [
+            (
+                row.name,
+                words.capped(row.running),
+                words.capped(row.ready),
+                str(row.slots),
+                "–" if row.max_running is None else str(row.max_running),
+                "–" if row.rate is None else rate(row.rate),
+                paused(row, now),
+            )
+            for row in found
+        ],
+    )
+
+
+def rate(starts: float) -> str:
+    """Starts a second, as they are written: ``10/s``, ``30/m``, ``12/h``."""
+    for unit, size in (("s", 1), ("m", 60)):
+        if starts * size >= 1:
+            return f"{starts * size:g}/{unit}"
+    return f"{starts * 3600:g}/h"
+
+
+def paused(row: QueueRow, now: datetime) -> str:
+    """By whom and why a queue is paused."""
+    if row.paused_at is None:
+        return "–"
+    reason = f": {row.pause_reason}" if row.pause_reason else ""
+    return f"{words.ago(row.paused_at, now)} by {row.paused_by}{reason}"
+
+
+def workers(
+    ctx: typer.Context,
+    gone: Annotated[bool, typer.Option("--gone", help="Those that have left or were lost too.")] = False,
+) -> None:
+    """List the workers: how they are and how full."""
+    common: Common = ctx.obj
+    found = with_client(common, lambda client: floor.workers(client.link.views, gone=gone))
+    if common.json:
+        output.items(found)
+    elif not found:
+        output.say("No worker is alive. Start one: koken worker.")
+    else:
+        show_workers(found, datetime.now(UTC))
+
+
+def show_workers(found: Sequence[WorkerRow], now: datetime) -> None:
+    """The table of workers."""
+    live = [row for row in found if row.standing == "live"]
+    busy, slots = sum(row.busy for row in live), sum(row.slots for row in live)
+    output.say(f"{words.counted(len(live), 'live worker')}: {busy} of {slots} slots are taken.")
+    columns = (
+        Column("WORKER", right=True),
+        Column("NAME", gives=True),
+        Column("STANDING"),
+        Column("BUSY", right=True),
+        Column("QUEUES", gives=True),
+        Column("BEAT"),
+        Column("SINCE"),
+        Column("VERSION"),
+    )
+    output.table(columns, [worker_cells(row, now) for row in found])
+
+
+def worker_cells(row: WorkerRow, now: datetime) -> tuple[Text | str, ...]:
+    """One worker."""
+    glyph, style = STANDINGS[row.standing]
+    return (
+        str(row.id),
+        row.name,
+        Text(f"{glyph} {row.standing}", style),
+        f"{row.busy}/{row.slots}",
+        " ".join(f"{name}:{slots}" for name, slots in row.queues.items()),
+        f"{words.roughly(max(row.silent_for, 0))} ago",
+        words.ago(row.started_at, now),
+        row.version,
+    )
+
+
+COMMANDS = {"queues": queues, "workers": workers}

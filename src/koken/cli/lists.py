@@ -1,0 +1,137 @@
+"""``koken jobs`` and ``koken runs``: a sentence, then a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from koken.cli import output, words
+from koken.cli.common import Common
+from koken.cli.output import Column
+from koken.cli.place import with_client
+from koken.errors import InvalidArguments
+from koken.model.run import Run
+from koken.model.states import State
+from koken.views import catalog
+from koken.views.catalog import JobRow
+from koken.views.runs import MOST
+
+Limit = Annotated[int, typer.Option(metavar="N", help="At most so many, the newest.")]
+
+
+def checked_limit(limit: int) -> int:
+    """A length of a list."""
+    if not 1 <= limit <= MOST:
+        raise InvalidArguments(f"--limit is {limit}; it is between 1 and {MOST:,}")
+    return limit
+
+
+def jobs(ctx: typer.Context) -> None:
+    """List the jobs, with their last run and their next time."""
+    common: Common = ctx.obj
+    found = with_client(
+        common, lambda client: catalog.jobs(client.link.views, workspace=client.workspace)
+    )
+    if common.json:
+        output.items(found)
+    elif not found:
+        output.say("No jobs yet. `koken worker` or `koken dev` makes those of an app known.")
+    else:
+        show_jobs(found, datetime.now(UTC))
+
+
+def show_jobs(found: Sequence[JobRow], now: datetime) -> None:
+    """The table of jobs."""
+    failed = [job.name for job in found if job.last_state == State.FAILED]
+    told = f"; the last run failed of {', '.join(failed)}" if failed else ""
+    output.say(f"{words.counted(len(found), 'job')}{told}.")
+    columns = (
+        Column("JOB", gives=True),
+        Column("LAST RUN"),
+        Column("NEXT"),
+        Column("SCHEDULE", gives=True),
+        Column("QUEUE", gives=True),
+    )
+    output.table(
+        columns,
+        [
+            (
+                job.name,
+                last_run(job, now),
+                words.ago(job.next_at, now),
+                "; ".join(job.schedules) or "–",
+                job.queue,
+            )
+            for job in found
+        ],
+    )
+
+
+def last_run(job: JobRow, now: datetime) -> Text | str:
+    """How a job's last run stands."""
+    if job.last_state is None:
+        return "–"
+    state = State(job.last_state)
+    return Text(f"{state.glyph} {state} {words.ago(job.last_at, now)}", output.STYLES[state])
+
+
+def runs(
+    ctx: typer.Context,
+    query: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[QUERY]", help="Such as: job:report state:failed since:2h"),
+    ] = None,
+    limit: Limit = 20,
+) -> None:
+    """List runs, the newest first."""
+    common: Common = ctx.obj
+    asked = " ".join(query or [])
+    most = checked_limit(limit)
+    found = with_client(common, lambda client: client.find(asked, limit=most))
+    if common.json:
+        output.items(found)
+    elif not found:
+        output.say("No run matches." if asked else "No runs yet. `koken run JOB` starts one.")
+    else:
+        show_runs(found, datetime.now(UTC))
+
+
+def show_runs(found: Sequence[Run[Any]], now: datetime) -> None:
+    """The table of runs."""
+    counts = Counter(words.word(run) for run in found)
+    told = ", ".join(f"{number} {state}" for state, number in counts.most_common())
+    output.say(f"{words.counted(len(found), 'run')}, newest first: {told}.")
+    columns = (
+        Column("STATE"),
+        Column("RUN", right=True),
+        Column("JOB", gives=True),
+        Column("ABOUT", gives=True),
+        Column("BY", gives=True),
+        Column("STARTED"),
+        Column("TOOK"),
+        Column("TRIES"),
+    )
+    output.table(
+        columns,
+        [
+            (
+                output.state(run),
+                str(run.id),
+                run.job,
+                words.about(run) or "–",
+                words.trigger(run),
+                words.ago(run.started_at, now),
+                words.took(run, now),
+                words.tries(run),
+            )
+            for run in found
+        ],
+    )
+
+
+COMMANDS = {"jobs": jobs, "runs": runs}

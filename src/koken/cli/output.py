@@ -1,0 +1,149 @@
+"""Printing: colours where a terminal shows them, tables that fit, JSON for programs.
+
+Console and state look alike everywhere: a colour, a glyph and a word.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from shutil import get_terminal_size
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.text import Text
+
+from koken.cli import words
+from koken.model.run import Run
+
+STYLES = {
+    "blocked": "bright_black",
+    "ready": "",
+    "running": "blue",
+    "waiting": "magenta",
+    "retry": "yellow",
+    "succeeded": "green",
+    "failed": "bold red",
+    "skipped": "bright_black",
+    "cancelled": "bright_black",
+    "cancelling": "bright_black",
+}
+DIM = "dim"
+GAP = "  "
+NARROWEST = 8
+"""Columns that a cell keeps when it must give way."""
+BAR = 10
+
+
+class Shown(Protocol):
+    """What has a JSON form."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table; ``gives`` says that it may be cut when the line is too long."""
+
+    title: str
+    gives: bool = False
+    right: bool = False
+
+
+def console(*, stderr: bool = False) -> Console:
+    """The terminal; without one there is no colour, and NO_COLOR is obeyed. Lines are never wrapped."""
+    return Console(
+        file=sys.stderr if stderr else sys.stdout,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=True,
+    )
+
+
+def say(*parts: Text | str) -> None:
+    """Print a line."""
+    console().print(Text.assemble(*parts))
+
+
+def as_json(value: Any) -> None:
+    """Print a value for programs."""
+    print(words.dump(value))
+
+
+def items(found: Iterable[Shown]) -> None:
+    """Print a list for programs."""
+    as_json({"items": [each.to_json() for each in found]})
+
+
+def style_of(run: Run[Any]) -> str:
+    """The colour of a run's state. Red stays where a person must act."""
+    if words.retrying(run):
+        return STYLES["retry"]
+    if run.state == "failed" and run.acknowledged_by is not None:
+        return "red dim"
+    return STYLES[words.word(run)]
+
+
+def state(run: Run[Any]) -> Text:
+    """Glyph and word of a run's state, in its colour."""
+    return Text(f"{words.glyph(run)} {words.word(run)}", style_of(run))
+
+
+def titled(run: Run[Any]) -> Text:
+    """``greet 42  ✓``, with what follows left to the caller."""
+    mark = Text(f"{words.glyph(run)} ", style_of(run))
+    return Text.assemble((f"{run.job} {run.id}", "bold"), GAP, mark)
+
+
+def table(columns: Sequence[Column], rows: Sequence[Sequence[Text | str]]) -> None:
+    """Print rows under their titles, at most as wide as the terminal (80 without one)."""
+    cells = [[as_text(cell) for cell in row] for row in rows]
+    titles = [Text(column.title, DIM) for column in columns]
+    widths = [
+        max(row[place].cell_len for row in [titles, *cells]) for place in range(len(columns))
+    ]
+    fit(widths, columns, get_terminal_size((80, 24)).columns)
+    screen = console()
+    for row in [titles, *cells]:
+        screen.print(line(columns, row, widths))
+
+
+def as_text(cell: Text | str) -> Text:
+    """A cell, on one line."""
+    return cell if isinstance(cell, Text) else Text(words.plain(cell))
+
+
+def fit(widths: list[int], columns: Sequence[Column], room: int) -> None:
+    """Take from the widest column that gives until all fit."""
+    giving = [place for place, column in enumerate(columns) if column.gives]
+    over = sum(widths) + len(GAP) * (len(widths) - 1) - room
+    while over > 0 and giving:
+        widest = max(giving, key=lambda place: widths[place])
+        if widths[widest] <= NARROWEST:
+            return
+        widths[widest] -= 1
+        over -= 1
+
+
+def line(columns: Sequence[Column], row: Sequence[Text], widths: Sequence[int]) -> Text:
+    """One row of a table."""
+    whole = Text()
+    for column, cell, width in zip(columns, row, widths, strict=True):
+        cut = cell.copy()
+        cut.truncate(width, overflow="ellipsis")
+        space = " " * (width - cut.cell_len)
+        whole.append_text(Text.assemble(space, cut, GAP) if column.right else cut)
+        if not column.right:
+            whole.append(space + GAP)
+    whole.rstrip()
+    return whole
+
+
+def bar(percent: int) -> str:
+    """``███████░░░ 71 %``."""
+    full = round(BAR * min(max(percent, 0), 100) / 100)
+    return f"{'█' * full}{'░' * (BAR - full)} {percent} %"

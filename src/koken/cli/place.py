@@ -1,0 +1,180 @@
+"""Where a command works: the app, the settings, and the address of the database.
+
+An address that somebody states wins; else the private server of a ``koken dev`` in this folder. It
+is put into this process's environment, so that a client which the app makes finds it too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import traceback
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+
+from koken.app import App, load_app
+from koken.cli.common import Common
+from koken.client import AsyncClient
+from koken.config import Config, load
+from koken.embedded.folder import Folder, Postmaster
+from koken.embedded.server import joinable
+from koken.errors import DatabaseUnreachable, DeclarationError, KokenError
+
+T = TypeVar("T")
+PRIVATE = Path(".koken") / "postgres"
+"""Where ``koken dev`` keeps its data, below the folder in which it runs."""
+SETTING = "KOKEN_DATABASE_URL"
+SCHEMES = ("postgresql://", "postgres://")
+
+
+class NoDatabase(DeclarationError):
+    """Nobody says where the database is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a command works; ``app`` is None where none is named."""
+
+    config: Config
+    app: App | None
+
+    def client(self, common: Common) -> AsyncClient:
+        """A client here, acting as who the command line says."""
+        program = self.app if self.app is not None else self.config.database_url
+        return AsyncClient(program, by=common.who, workspace=common.workspace)
+
+
+def place(common: Common) -> Place:
+    """Where a command works that needs no app. An app that is named is read for its settings.
+
+    An app that cannot be read is passed over with a note, where the database is known without it:
+    nobody looking into a failure should have to mend the app first.
+    """
+    address = stated() or private_url()
+    try:
+        return app_place(common)
+    except Exception as error:
+        if not address or not app_address(common):
+            raise
+        print(f"koken: going on without the app: {said(error)}", file=sys.stderr)
+    return Place(checked(load({"database_url": address})), None)
+
+
+def app_place(common: Common) -> Place:
+    """Where a command works, with the app if one is named."""
+    found = private_url() if not stated() else ""
+    if found:
+        os.environ[SETTING] = found
+    named = app_address(common)
+    if not named:
+        return Place(checked(load()), None)
+    app = read_app(named)
+    return Place(checked(load(app.settings)), app)
+
+
+def needed_app(common: Common) -> App:
+    """The app, for commands that cannot do without one."""
+    named = app_address(common)
+    if not named:
+        raise DeclarationError(
+            "no app: give --app module:name, set KOKEN_APP, or app in koken.toml"
+        )
+    return read_app(named)
+
+
+def app_address(common: Common) -> str:
+    """Where the app is, if somebody says."""
+    return common.app or load().app
+
+
+def stated() -> str:
+    """The database's address in environment or files."""
+    return load().database_url
+
+
+def read_app(named: str) -> App:
+    """The app with its modules; an error inside the program is told with its place."""
+    try:
+        app = load_app(named)
+        app.load()
+    except KokenError:
+        raise
+    except Exception as error:
+        raise DeclarationError(f"app {named!r} cannot be read: {said(error)}") from error
+    return app
+
+
+def said(error: Exception) -> str:
+    """An error in a line, with the place in the program where it came up."""
+    if isinstance(error, KokenError):
+        return str(error)
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "importlib" not in frame.filename and not frame.filename.startswith("<")
+    ]
+    place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{place}"
+
+
+def checked(config: Config) -> Config:
+    """Settings with an address that can be one."""
+    if not config.database_url:
+        raise no_address()
+    if not config.database_url.startswith(SCHEMES):
+        raise DeclarationError(
+            f"database_url {hidden(config.database_url)!r} is no address; "
+            "it begins with postgresql://"
+        )
+    return config
+
+
+def hidden(url: str) -> str:
+    """An address without the password, if it has one."""
+    front, at, back = url.rpartition("@")
+    return f"{front.rpartition(':')[0]}:…{at}{back}" if ":" in front else url
+
+
+def no_address() -> KokenError:
+    """What to say when nobody says where the database is."""
+    if (Path.cwd() / PRIVATE).exists():
+        return DatabaseUnreachable(
+            f"`koken dev` does not run in this folder; its data is in {PRIVATE}. "
+            f"Start it, or set {SETTING}"
+        )
+    return NoDatabase(
+        f"no database: set {SETTING}, or database_url in koken.toml. "
+        "For a private one, run `koken dev` in this folder"
+    )
+
+
+def private_url() -> str:
+    """The address of the private server that runs in this folder; empty when none does."""
+    folder = Folder(Path.cwd() / PRIVATE)
+    try:
+        running: Postmaster | None = joinable(folder) if folder.path.is_dir() else None
+    except OSError:
+        return ""
+    return f"postgresql://postgres@127.0.0.1:{running.port}/postgres" if running else ""
+
+
+@asynccontextmanager
+async def opened(common: Common) -> AsyncIterator[AsyncClient]:
+    """A client for one command."""
+    async with place(common).client(common) as client:
+        yield client
+
+
+def with_client(common: Common, work: Callable[[AsyncClient], Coroutine[Any, Any, T]]) -> T:
+    """Carry out ``work`` with a client, to its end."""
+
+    async def whole() -> T:
+        async with opened(common) as client:
+            return await work(client)
+
+    return asyncio.run(whole())

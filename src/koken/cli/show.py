@@ -1,0 +1,179 @@
+"""``koken show`` and ``koken why``: one run, all that is known of it, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from koken.cli import output, words
+from koken.cli.common import Common
+from koken.cli.output import DIM, GAP, Column
+from koken.cli.place import with_client
+from koken.client import AsyncClient
+from koken.model.run import Run
+from koken.views import logs
+from koken.views.logs import LogLine
+from koken.views.runs import AttemptRow, attempts
+
+Named = Annotated[str, typer.Argument(metavar="RUN", help="Its number, or a job for its last run.")]
+LAST_LINES = 5
+OUTCOMES = {
+    "succeeded": ("✓", "green"),
+    "running": ("●", "blue"),
+    "retry": ("↻", "yellow"),
+    "failed": ("✗", "bold red"),
+    "lost": ("✗", "yellow"),
+    "snooze": ("◔", "magenta"),
+    "skipped": ("–", "bright_black"),
+    "cancelled": ("⊘", "bright_black"),
+    "returned": ("○", ""),
+}
+LEVELS = {"warning": "yellow", "error": "bold red", "critical": "bold red", "debug": DIM}
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A run with its attempts and its last log lines."""
+
+    run: Run[Any]
+    attempts: Sequence[AttemptRow]
+    lines: Sequence[LogLine]
+
+
+def show(ctx: typer.Context, run: Named) -> None:
+    """Show a run: how it stands, its attempts, arguments, result and last lines."""
+    common: Common = ctx.obj
+    picture = with_client(common, lambda client: look(client, run))
+    if common.json:
+        tried = [each.to_json() for each in picture.attempts]
+        output.as_json({**picture.run.to_json(), "attempts": tried})
+    else:
+        draw(picture, datetime.now(UTC))
+
+
+async def look(client: AsyncClient, named: str) -> Picture:
+    """Read all that ``show`` prints."""
+    run = await client.get(named)
+    tried = await attempts(client.link.views, run.id)
+    return Picture(run, tried, await logs.tail(client.link.views, run.id, limit=LAST_LINES))
+
+
+def draw(picture: Picture, now: datetime) -> None:
+    """Print it, the answer first."""
+    run = picture.run
+    output.say(output.titled(run), (words.standing(run, now), output.style_of(run)))
+    output.say((" · ".join(facts(run, now)), DIM))
+    if picture.attempts:
+        output.say()
+        draw_attempts(picture.attempts, run)
+    output.say()
+    draw_values(run)
+    draw_lines(picture)
+    found = words.ways(run)
+    if found:
+        output.say("Ways on: ", " · ".join(f"koken {way}" for way in found))
+
+
+def facts(run: Run[Any], now: datetime) -> list[str]:
+    """The small print: why it exists, where it runs, which version of its job."""
+    found = [words.started_by(run), f"queue {run.queue}", f"version {run.version}"]
+    if run.priority:
+        found.append(f"priority {run.priority}")
+    if run.infra_attempt:
+        found.append(f"{words.counted(run.infra_attempt, 'worker')} lost under it")
+    for label, value in (("subject", run.subject), ("key", run.idempotency_key)):
+        if value:
+            found.append(f"{label} {words.plain(value)}")
+    found.append(f"created {words.ago(run.created_at, now)}")
+    if run.started_at is not None and run.ended_at is not None:
+        found.append(f"took {words.took(run, now)}")
+    return found
+
+
+def draw_attempts(found: Sequence[AttemptRow], run: Run[Any]) -> None:
+    """The table of attempts."""
+    columns = (
+        Column("ATTEMPT"),
+        Column("OUTCOME"),
+        Column("TOOK"),
+        Column("WORKER", gives=True),
+        Column("ERROR", gives=True),
+    )
+    output.table(
+        columns,
+        [
+            (
+                f"{each.attempt}/{run.max_attempts}",
+                outcome(each.outcome),
+                words.length_of(each.started_at, each.ended_at),
+                each.worker or "–",
+                "–" if each.error is None else error(each),
+            )
+            for each in found
+        ],
+    )
+
+
+def outcome(name: str) -> Text:
+    """What an attempt came to, in its colour."""
+    glyph, style = OUTCOMES.get(name, ("·", ""))
+    return Text(f"{glyph} {name}", style)
+
+
+def error(attempt: AttemptRow) -> str:
+    """An attempt's error in a line."""
+    assert attempt.error is not None
+    return f"{attempt.error.type}: {attempt.error.message}".strip(": ")
+
+
+def draw_values(run: Run[Any]) -> None:
+    """Arguments, result, progress."""
+    rows = [("args", words.arguments(run.args) or "none")]
+    if run.state == "succeeded":
+        rows.append(("result", words.plain(words.dump(run.result))))
+    if run.progress.percent is not None:
+        message = words.plain(run.progress.message)
+        rows.append(("progress", f"{output.bar(run.progress.percent)}{GAP}{message}".rstrip()))
+    for label, value in rows:
+        output.say((f"{label:<10}", DIM), value)
+
+
+def draw_lines(picture: Picture) -> None:
+    """The last lines of the log."""
+    for place, each in enumerate(picture.lines):
+        output.say(("log       " if place == 0 else " " * 10, DIM), log_line(each))
+    if len(picture.lines) == LAST_LINES:
+        output.say((f"{' ' * 10}all of it: koken logs {picture.run.id}", DIM))
+
+
+def log_line(each: LogLine) -> Text:
+    """``18:02:11 WARNING no arrival time``."""
+    level = f"{each.level.upper()} " if each.level not in ("info", "debug") else ""
+    text = words.plain(each.text)
+    return Text.assemble((words.clock(each.at), DIM), " ", (level + text, LEVELS.get(each.level, "")))
+
+
+def why(ctx: typer.Context, run: Named) -> None:
+    """Say why a run stands as it does: what it waits for, who stands in its way."""
+    common: Common = ctx.obj
+    found = with_client(common, lambda client: client.why(run))
+    if common.json:
+        output.as_json(found.to_json())
+        return
+    now = datetime.now(UTC)
+    output.say(output.titled(found.run), (words.standing(found.run, now), output.style_of(found.run)))
+    for cause in found.causes:
+        times = [f"since {words.ago(cause.since, now)}"] if cause.since else []
+        times += [f"due {words.ago(cause.until, now)}"] if cause.until else []
+        output.say(GAP, words.plain(cause.text), (f"  {', '.join(times)}" if times else "", DIM))
+    ways = [way for way in words.ways(found.run) if not way.startswith("why")]
+    if ways:
+        output.say("Ways on: ", " · ".join(f"koken {way}" for way in ways))
+
+
+COMMANDS = {"show": show, "why": why}

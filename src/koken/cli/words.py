@@ -1,0 +1,174 @@
+"""How the terminal says things: times, lengths, runs and their outcomes. Pure; the time is given."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from koken.model.duration import in_words
+from koken.model.run import Run
+from koken.model.states import State, WaitCause
+
+JUST_NOW = 1.0
+"""Seconds around now that no clock tells apart."""
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
+CONTROLS = {code: None for code in (*range(32), *range(0x7F, 0xA0)) if code != ord("\t")}
+
+
+def ago(instant: datetime | None, now: datetime) -> str:
+    """``12 min ago``, ``in 3 h``, ``now``; ``–`` for no instant."""
+    if instant is None:
+        return "–"
+    length = (now - instant).total_seconds()
+    if abs(length) < JUST_NOW:
+        return "now"
+    return f"{roughly(length)} ago" if length > 0 else f"in {roughly(-length)}"
+
+
+def roughly(length: float) -> str:
+    """Seconds in one unit, as is enough for how long ago something was."""
+    for unit, size, until in (("s", 1, 100), ("min", 60, 5400), ("h", 3600, 172800)):
+        if length < until:
+            return f"{length / size:.0f} {unit}"
+    return f"{length / 86400:.0f} d"
+
+
+def clock(instant: datetime) -> str:
+    """The time of day on this machine's clock: ``18:02:50``."""
+    return f"{instant.astimezone():%H:%M:%S}"
+
+
+def took(run: Run[Any], now: datetime) -> str:
+    """How long a run has been at work, or was."""
+    if run.started_at is None:
+        return "–"
+    end = run.ended_at or (now if run.state is State.RUNNING else None)
+    return "–" if end is None else length_of(run.started_at, end)
+
+
+def length_of(start: datetime | None, end: datetime | None) -> str:
+    """The time between two instants."""
+    if start is None or end is None:
+        return "–"
+    return in_words(max((end - start).total_seconds(), 0.0))
+
+
+def glyph(run: Run[Any]) -> str:
+    """The sign of a run's state."""
+    if run.phase == "cancelling":
+        return State.CANCELLED.glyph
+    if retrying(run):
+        return "↻"
+    return run.state.glyph
+
+
+def retrying(run: Run[Any]) -> bool:
+    """Whether a run waits for its next attempt."""
+    return run.wait is not None and run.wait.cause is WaitCause.RETRY
+
+
+def word(run: Run[Any]) -> str:
+    """The word for a run's state."""
+    return run.phase or run.state.value
+
+
+def about(run: Run[Any]) -> str:
+    """What a run is about: its subject, its key, or its arguments."""
+    return run.subject or run.idempotency_key or arguments(run.args)
+
+
+def arguments(args: Mapping[str, Any]) -> str:
+    """``day=2026-11-30 size=3``."""
+    return " ".join(f"{name}={brief(value)}" for name, value in args.items())
+
+
+def brief(value: Any) -> str:
+    """A plain value in a line: texts as they are, the rest as JSON."""
+    return plain(value) if isinstance(value, str) else dump(value)
+
+
+def dump(value: Any) -> str:
+    """A plain value as JSON on one line."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def plain(text: str) -> str:
+    """One line without what would steer a terminal."""
+    return ESCAPES.sub("", text).replace("\n", " ⏎ ").translate(CONTROLS)
+
+
+def trigger(run: Run[Any]) -> str:
+    """Who or what started a run, in short."""
+    return run.trigger.by or run.trigger.kind.value
+
+
+def started_by(run: Run[Any]) -> str:
+    """Who or what started a run, as part of a sentence."""
+    if run.trigger.schedule is not None and run.trigger.due_at is not None:
+        return f"tick {run.trigger.due_at:%Y-%m-%d %H:%M} UTC ({run.trigger.schedule})"
+    return f"started by {run.trigger.by or run.trigger.kind.value}"
+
+
+def tries(run: Run[Any]) -> str:
+    """``1/3``."""
+    return f"{run.attempt}/{run.max_attempts}"
+
+
+def standing(run: Run[Any], now: datetime) -> str:
+    """Where a run stands, without its name: ``failed 12 min ago, attempt 3 of 3: OSError: …``."""
+    attempt = f"attempt {run.attempt} of {run.max_attempts}"
+    reason = f": {plain(run.reason)}" if run.reason else ""
+    if run.state.ended:
+        closed = f" (acknowledged by {run.acknowledged_by})" if run.acknowledged_by else ""
+        tried = f", {attempt}" if run.state is State.FAILED else ""
+        return f"{word(run)} {ago(run.ended_at, now)}{tried}{reason}{closed}"
+    if run.state is State.RUNNING:
+        since = f" for {took(run, now)}" if run.started_at else ""
+        return f"{word(run)} on {run.worker}{since}, {attempt}"
+    until = f", due {ago(run.wait.until, now)}" if run.wait and run.wait.until else ""
+    if retrying(run):
+        return f"waits for its next attempt{until}; {attempt} failed{reason}"
+    return f"{word(run)}{until}"
+
+
+def ending(run: Run[Any]) -> str:
+    """How a run ended, for whoever waited: ``succeeded in 0.9 s → 1256``."""
+    if run.state is State.SUCCEEDED:
+        result = "" if run.result is None else f" → {plain(dump(run.result))}"
+        return f"succeeded in {length_of(run.started_at, run.ended_at)}{result}"
+    if run.state is State.FAILED:
+        return f"failed, attempt {run.attempt} of {run.max_attempts}: {plain(run.reason)}"
+    return f"{word(run)}: {plain(run.reason)}" if run.reason else word(run)
+
+
+def ways(run: Run[Any]) -> list[str]:
+    """The commands that are legal now, the safest first."""
+    found = []
+    if not run.state.ended:
+        found += [f"why {run.id}", f"watch {run.id}", f"cancel {run.id}"]
+    if run.state in (State.FAILED, State.CANCELLED, State.SKIPPED):
+        found.append(f"retry {run.id}")
+    if run.state in (State.FAILED, State.CANCELLED) and run.acknowledged_by is None:
+        found.append(f"acknowledge {run.id}")
+    return found
+
+
+def counted(number: int, thing: str, things: str = "") -> str:
+    """``1 run``, ``1,204 runs``; above 1,000 of what is counted that far, see ``capped``."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def capped(number: int) -> str:
+    """A number that was counted up to 1,000."""
+    return "1,000+" if number > 1000 else f"{number:,}"
+
+
+def address(url: str) -> str:
+    """Where a database is, without the password: ``db.example:5432/app``."""
+    parts = urlsplit(url)
+    at = parts.netloc.rpartition("@")[2] or "localhost"
+    return f"{at}{parts.path}"

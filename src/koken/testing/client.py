@@ -1,0 +1,192 @@
+"""``TestClient``: a client with a database of its own, a worker driven by hand, and a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ParamSpec, TypeVar
+
+from typing_extensions import override
+
+from koken.app import App
+from koken.client import Client
+from koken.define.job import Job
+from koken.define.registry import Lifespan, Registry
+from koken.define.spelling import did_you_mean
+from koken.define.starting import aware
+from koken.model.duration import Duration, seconds
+from koken.model.run import Run
+from koken.testing.cast import Raisable
+from koken.testing.databases import Place
+from koken.testing.stage import Stage
+
+P = ParamSpec("P")
+R = TypeVar("R")
+MOST = 1000
+"""Runs of one job that ``started`` looks through."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """An app on another database than its own."""
+
+    name: str
+    registry: Registry
+    settings: Mapping[str, Any]
+    modules: Sequence[str]
+    lifespan: Lifespan | None
+
+
+class TestClient(Client):
+    """A ``Client`` of ``app`` for one test: it does what it is told, and nothing else happens.
+
+    Its database is a private one, made here and dropped when it is closed, on the server that
+    ``KOKEN_TEST_DATABASE_URL`` names or on one that is started for the tests. Its worker carries
+    bodies for real, one at a time, when ``drain``, ``run``, ``advance``, ``fast_forward``, ``wait``
+    or ``result`` is called. Its clock begins with the machine's time and then stands still, bodies
+    included, until it is moved.
+    """
+
+    __test__ = False  # for pytest: the name begins like a test's
+
+    def __init__(self, app: App, /, *, by: str = "", workspace: str = "") -> None:
+        app.load()
+        place = Place.new()
+        elsewhere = {"database_url": place.url, "listen_url": "", "pooled": False}
+        super().__init__(
+            Played(
+                name=app.name,
+                registry=app.registry,
+                settings={**app.settings, **elsewhere},
+                modules=app.modules,
+                lifespan=app.lifespan,
+            ),
+            by=by,
+            workspace=workspace,
+        )
+        self.stage = Stage(app, self.awaiting.link, place)
+        try:
+            self.portal.call("open", self.stage.open())
+        except BaseException:
+            self.portal.close()
+            raise
+
+    @property
+    def database_url(self) -> str:
+        """The address of its database. An application's own tables may live there too."""
+        return self.stage.place.url
+
+    @property
+    def now(self) -> datetime:
+        """The time of the engine.
+
+        Set forward, it is as if no worker had been there meanwhile: what is due then comes with
+        the next work, and schedules make up for what they missed as their ``catchup`` says. Set
+        back, schedules count from there. A program's schedules begin when it is first worked for,
+        or when their job is first started.
+        """
+        return self.portal.call("now", self.stage.clock.now())
+
+    @now.setter
+    def now(self, to: datetime) -> None:
+        self.portal.call("now", self.stage.jump(aware(to)))
+
+    def advance(self, duration: Duration) -> list[Run[Any]]:
+        """Let time pass, and do all that falls due on the way, each at its own moment.
+
+        Returns the runs with which something happened, as they stand now: those carried out in
+        their order, then those started or ended without a body.
+        """
+        length = seconds(duration)
+        return self.portal.call("advance", self.stage.advance(length))
+
+    def drain(self) -> list[Run[Any]]:
+        """Work until nothing is ready; no time passes. Returns the same as ``advance``."""
+        return self.portal.call("drain", self.stage.drain())
+
+    def run(self, job: Job[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Run[R]:
+        """Start a run and ``drain``; returns the run as it stands then."""
+        started = self.start(job, *args, **kwargs)
+        self.drain()
+        return self.get(started)
+
+    def fast_forward(self, run: Run[R] | int | str) -> Run[R]:
+        """Let time pass until a run has ended, from one due moment to the next.
+
+        Raises ``TimeoutError`` with the reason when it never would.
+        """
+        return self.wait(run)
+
+    @override
+    def wait(self, run: Run[R] | int | str, timeout: Duration | None = None) -> Run[R]:
+        """As ``fast_forward``, for at most ``timeout`` of the clock's time."""
+        run_id = self.get(run).id
+        limit = None if timeout is None else seconds(timeout, name="timeout")
+        self.portal.call("wait", self.stage.until_ended(run_id, limit))
+        return self.get(run_id)
+
+    @override
+    def result(self, run: Run[R], timeout: Duration | None = None) -> R:
+        """The result of a run, typed, once it has ended; time passes as in ``wait``."""
+        return self.awaiting.typed(self.wait(run, timeout))
+
+    @override
+    def cancel(self, run: Run[R] | int | str, *, reason: str = "") -> Run[R]:
+        """As ``Client.cancel``; a body that runs is told at once."""
+        found = super().cancel(run, reason=reason)
+        self.portal.call("cancel", self.stage.worker.beat())
+        return found
+
+    def attempts(self, run: Run[Any] | int | str) -> int:
+        """How many attempts a run has spent; snoozes and lost workers spend none."""
+        return self.get(run).attempt
+
+    def started(self, job: Job[..., R], /, **args: Any) -> list[Run[R]]:
+        """The runs of a job whose arguments are these, whatever the others are; oldest first.
+
+        Raises ``TypeError`` for an argument that the job does not have.
+        """
+        known = job.body.argument_names
+        for name in args:
+            if known is not None and name not in known:
+                raise TypeError(f"{job.name} has no argument {name!r}.{did_you_mean(name, known)}")
+        found = self.find(f'job:"{job.name}"', limit=MOST)
+        return [run for run in reversed(found) if fits(job, run, args)]
+
+    def failing(self, job: Job[..., Any] | str, error: Raisable, times: int = 1) -> None:
+        """Let the next bodies of ``job`` raise ``error``, an exception or an outcome."""
+        self.stage.cast.failing(job, error, times)
+
+    def replacing(
+        self, job: Job[..., Any] | str, fn: Callable[..., Any], times: int | None = None
+    ) -> None:
+        """Carry out ``fn`` in place of the body of ``job``, ``times`` times or from now on.
+
+        ``fn`` gets those of the job's arguments that it asks for by name; its first parameter
+        that is none of them gets the context. It may be a ``def``, an ``async def`` or a mock.
+        """
+        self.stage.cast.replacing(job, fn, times)
+
+    def kill_worker(self) -> None:
+        """Let the worker vanish, as by ``kill -9``; another takes its place.
+
+        Called in a body it leaves that body on the spot, for good. The run stays running under
+        the dead worker until its lease is over; then it is rescued.
+        """
+        self.stage.worker.kill()
+
+    @override
+    def close(self) -> None:
+        """Drop the database."""
+        if self.portal.open:
+            try:
+                self.portal.call("close", self.stage.close())
+            finally:
+                self.portal.close()
+
+
+def fits(job: Job[..., Any], run: Run[Any], args: Mapping[str, Any]) -> bool:
+    """Whether a run has these arguments, compared as its body gets them or as they are stored."""
+    typed = getattr(job.body, "arguments", dict)(run.args) if args else {}
+    return all(value in (typed.get(name), run.args.get(name)) for name, value in args.items())

@@ -1,0 +1,157 @@
+"""The program whose bodies the cluster's workers carry out.
+
+A body that holds says so and stays until its gate, a file, is there. What bodies say goes into a
+file of short lines, so that it is known even when the database is away or the body dies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import koken
+from koken import AsyncContext, Context
+from koken.define.context import Facts
+from koken.executors import Command
+
+FOLDER = Path(os.environ.get("KOKEN_TEST_FOLDER", "/nonexistent"))
+LOOK = 0.02
+
+app = koken.App("cluster")
+
+
+def note(what: str, ctx: Facts) -> None:
+    """Say what a body does, with its run, its lease and its process."""
+    lease: int = ctx.assignment.lease  # type: ignore[attr-defined]  # bodies have no business with it
+    say(f"{what} {ctx.run_id} {lease} {os.getpid()}")
+
+
+def say(line: str) -> None:
+    """Add a line to the facts, in one piece."""
+    target = os.open(FOLDER / "facts", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(target, f"{line}\n".encode())
+    os.close(target)
+
+
+def wait_for(ctx: Context, gate: str) -> str:
+    """Stay until the gate is there, and go when asked to."""
+    note("began", ctx)
+    while not (FOLDER / gate).exists():
+        ctx.heartbeat()
+        time.sleep(LOOK)
+    note("ended", ctx)
+    return gate
+
+
+@app.job(effect="pure")
+def hold_thread(ctx: Context, gate: str = "go") -> str:
+    return wait_for(ctx, gate)
+
+
+@app.job(effect="pure")
+async def hold_loop(ctx: AsyncContext, gate: str = "go") -> str:
+    note("began", ctx)
+    while not (FOLDER / gate).exists():
+        await asyncio.sleep(LOOK)
+    note("ended", ctx)
+    return gate
+
+
+@app.job(effect="pure", executor="process")
+def hold_process(ctx: Context, gate: str = "go") -> str:
+    return wait_for(ctx, gate)
+
+
+hold_command = app.job(
+    Command(
+        ["/bin/sh", "-c", """
+            echo "began $KOKEN_RUN_ID 0 $$" >> "$0/facts"
+            setsid sleep 987654 & echo "child $KOKEN_RUN_ID 0 $!" >> "$0/facts"
+            until [ -e "$0/go" ]; do sleep 0.05; done
+            kill $!
+            echo "ended $KOKEN_RUN_ID 0 $$" >> "$0/facts"
+            """, "{folder}"]
+    ),
+    name="hold_command",
+    effect="pure",
+)  # fmt: skip
+
+
+@app.job(max_attempts=2)
+def in_steps(ctx: Context) -> list[int]:
+    """Keeps its first step, then holds."""
+    first = ctx.step("first", first_step, ctx)
+    wait_for(ctx, "go")
+    return [first, ctx.attempt]
+
+
+def first_step(ctx: Context) -> int:
+    note("step", ctx)
+    return 41
+
+
+@app.job
+def fragile(ctx: Context, gate: str = "go") -> str:
+    """Does not say whether it may run twice: it is stopped when its worker hears nothing."""
+    return wait_for(ctx, gate)
+
+
+@app.job(effect="pure")
+async def quick(ctx: AsyncContext, n: int = 0) -> int:
+    note("ended", ctx)
+    return n
+
+
+@app.job(effect="pure", overlap="queue_all")
+async def in_line(ctx: AsyncContext, n: int = 0) -> int:
+    note("began", ctx)
+    note("ended", ctx)
+    return n
+
+
+@app.job(effect="pure", overlap="skip_if_running")
+def alone(ctx: Context, gate: str = "go") -> str:
+    return wait_for(ctx, gate)
+
+
+@app.job(effect="pure", overlap="queue_one")
+def one_behind(ctx: Context, gate: str = "go") -> str:
+    return wait_for(ctx, gate)
+
+
+@app.job(effect="pure", lock=koken.Lock("shelf", limit=3))
+def locked(ctx: Context, gate: str = "go") -> str:
+    return wait_for(ctx, gate)
+
+
+@app.job(effect="pure", queue="narrow")
+def narrow(ctx: Context, gate: str = "go") -> str:
+    return wait_for(ctx, gate)
+
+
+@app.job(effect="pure", queue="narrow")
+async def narrow_quick(ctx: AsyncContext) -> None:
+    note("ended", ctx)
+
+
+@app.job(effect="pure")
+async def blocking(ctx: AsyncContext, length: float) -> None:
+    """Keeps the worker's event loop from anything else."""
+    note("began", ctx)
+    time.sleep(length)  # noqa: ASYNC251 - that is the fault
+    note("ended", ctx)
+
+
+@app.job(timeout="1s", queue="five")
+def hung(ctx: Context) -> None:
+    """Waits for ever, and asks nobody."""
+    note("began", ctx)
+    while True:
+        time.sleep(LOOK)
+
+
+@app.job(queue="five")
+async def after_hung(ctx: AsyncContext) -> None:
+    note("ended", ctx)

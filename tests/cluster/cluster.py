@@ -1,0 +1,211 @@
+"""Several workers as processes of their own, on one database, and what their bodies say."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import asyncpg
+
+from koken import AsyncClient
+from koken.model.run import Run
+from koken.model.timing import Timing
+from tests.support.moments import until
+from tests.support.postgres import scratch_directory
+
+ROOT = Path(__file__).parents[2]
+TIMING = Timing(
+    beat=0.5, beat_deadline=1.5, stop_after=3, kill_after=8, lease=9.2, confirm=3, sweep=0.5
+)
+"""The shortest that the rules allow, with some room for a busy machine."""
+MARGIN = 5.0
+"""Seconds that a busy machine may add."""
+TAKEOVER = TIMING.takeover + MARGIN
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a body said: ``began``, ``ended``, …, in which run, under which lease, in which process."""
+
+    what: str
+    run_id: int
+    lease: int
+    pid: int
+
+
+class WorkerProcess:
+    """A worker process; ``log`` is what it says."""
+
+    def __init__(self, name: str, process: subprocess.Popen[bytes], log: Path) -> None:
+        self.name = name
+        self.process = process
+        self.log = log
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        self.process.send_signal(number)
+
+    def kill(self) -> None:
+        """``kill -9``."""
+        self.send(signal.SIGKILL)
+        self.process.wait()
+
+    def says(self, text: str) -> bool:
+        """Whether it has said so."""
+        return text in self.log.read_text(errors="replace")
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code, once it has ended."""
+        return self.process.poll()
+
+    async def ended(self, timeout: float = 30) -> int:
+        """Its exit code, when it ends."""
+        await until(lambda: self.code is not None, timeout)
+        return self.process.returncode
+
+
+class Cluster:
+    """Workers on the database at ``url``; ``folder`` has gates, facts and logs."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.url = url
+        self.folder = folder
+        self.workers: list[WorkerProcess] = []
+        self.client = AsyncClient(url, by="test")
+        self.connection: asyncpg.Connection[Any] | None = None
+
+    @classmethod
+    @asynccontextmanager
+    async def at(cls, url: str) -> AsyncIterator[Self]:
+        """A cluster without workers; those that it gets are gone afterwards."""
+        with scratch_directory() as folder:
+            cluster = cls(url, folder)
+            try:
+                yield cluster
+            finally:
+                await cluster.close()
+
+    async def close(self) -> None:
+        """Kill what still lives, and show what was said."""
+        for worker in self.workers:
+            worker.send(signal.SIGKILL)
+            worker.process.wait()
+        for worker in self.workers:
+            print(f"--- {worker.name}: exit {worker.code}")
+            print(worker.log.read_text(errors="replace"))
+        await self.client.close()
+        if self.connection is not None:
+            self.connection.terminate()
+
+    def launch(self, name: str = "", *, url: str = "", **settings: Any) -> WorkerProcess:
+        """Start a worker process; ``settings`` are as in ``koken.toml``."""
+        name = name or f"w{len(self.workers) + 1}"
+        whole = {
+            "app": "tests.cluster.app:app",
+            "database_url": url or self.url,
+            "timing": {key: getattr(TIMING, key) for key in TIMING.__slots__},
+            "worker": {"queues": {"default": 20}, "grace": 10},
+            **settings,
+        }
+        log = self.folder / f"{name}.log"
+        with log.open("ab") as target:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.cluster.worker_main", name, json.dumps(whole)],
+                cwd=ROOT,
+                env={**os.environ, "KOKEN_TEST_FOLDER": str(self.folder)},
+                stdin=subprocess.DEVNULL,
+                stdout=target,
+                stderr=target,
+            )
+        worker = WorkerProcess(name, process, log)
+        self.workers.append(worker)
+        return worker
+
+    async def worker(self, name: str = "", **settings: Any) -> WorkerProcess:
+        """Start a worker process and wait until it serves."""
+        worker = self.launch(name, **settings)
+        await until(lambda: worker.says(" serves ") or worker.code is not None, 30)
+        assert worker.code is None, worker.log.read_text()
+        return worker
+
+    def open(self, gate: str = "go") -> None:
+        """Let the bodies go that hold at this gate."""
+        (self.folder / gate).touch()
+
+    def facts(self, what: str | None = None) -> list[Fact]:
+        """What the bodies have said so far."""
+        try:
+            lines = (self.folder / "facts").read_text().splitlines()
+        except FileNotFoundError:
+            return []
+        found = []
+        for line in lines:
+            kind, *numbers = line.split()
+            found.append(Fact(kind, *map(int, numbers)))
+        return [fact for fact in found if what in (None, fact.what)]
+
+    def count(self, what: str) -> Counter[int]:
+        """How often each run said so."""
+        return Counter(fact.run_id for fact in self.facts(what))
+
+    async def said(self, what: str, times: int, timeout: float = 20) -> list[Fact]:
+        """What was said, once that is so much."""
+        await until(lambda: len(self.facts(what)) >= times, timeout)
+        return self.facts(what)
+
+    async def rows(self, text: str, *args: Any) -> Sequence[Mapping[str, Any]]:
+        """The rows of a statement, over a connection of the test's own."""
+        if self.connection is None or self.connection.is_closed():
+            self.connection = await asyncpg.connect(self.url)
+        found: Sequence[Mapping[str, Any]] = await self.connection.fetch(text, *args)
+        return found
+
+    async def value(self, text: str, *args: Any) -> Any:
+        """The only value of the only row."""
+        (row,) = await self.rows(text, *args)
+        return row[0]
+
+    async def states(self, runs: Sequence[Run[Any]] | None = None) -> Counter[str]:
+        """How many runs are in which state."""
+        ids = None if runs is None else [run.id for run in runs]
+        rows = await self.rows(
+            "select state, count(*) as n from koken.run"
+            " where $1::bigint[] is null or id = any($1) group by state",
+            ids,
+        )
+        return Counter({row["state"]: row["n"] for row in rows})
+
+    async def all_in(self, state: str, runs: Sequence[Run[Any]], timeout: float = 20) -> None:
+        """Wait until all of these runs are in that state."""
+
+        async def arrived() -> bool:
+            return await self.states(runs) == {state: len(runs)}
+
+        await until(arrived, timeout)
+
+    async def set_clock(self, **offset: float) -> None:
+        """Move the database's clock by so much from the right time; a ``timedelta``'s words."""
+        length = " ".join(f"{number} {unit}" for unit, number in offset.items()) or "0 s"
+        await self.rows(
+            "create or replace function koken.now() returns timestamptz language sql stable"
+            f" parallel safe return statement_timestamp() + interval '{length}'"
+        )
+
+
+def alive(pid: int) -> bool:
+    """Whether a process lives (a zombie does not)."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"

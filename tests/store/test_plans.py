@@ -1,0 +1,138 @@
+"""The hot statements use their index, on small tables and on large ones.
+
+The bad plans of a queue show on small tables, where a scan of the whole table looks cheap to the
+planner, and stay in the plan cache while the table grows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from koken.store.database import Database
+from koken.store.statements import Statement
+from koken.views import runs
+from koken.views.query import Conditions, parse
+from tests.support.house import House, open_house
+
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+SIZES = [1_000, 100_000, 1_000_000]
+FILL = """
+insert into koken.run (workspace_id, job_id, version_id, queue_id, state, priority, rank,
+  max_attempts, max_infra_attempts, lease, attempt, worker_id, args, trigger_kind, logical_at, created_at,
+  started_at, finished_at, wake_at)
+select 1, 1 + n % 7, 1, 1 + n % 3,
+       case when n % {live} > 9 then 'succeeded' when n % 3 = 0 then 'ready'
+            when n % 3 = 1 then 'running' else 'waiting' end,
+       0, koken.now() - n * interval '1 ms', 1, 3, 1, 1, 1 + n % 5, '{{}}', 'api', koken.now(),
+       koken.now(), koken.now(), case when n % {live} > 9 then koken.now() end,
+       case when n % {live} <= 9 and n % 3 = 2 then koken.now() + n * interval '1 s' end
+  from generate_series(1, {size}) n
+"""
+ENGINE: dict[str, tuple[tuple[Any, ...], set[str]]] = {
+    "claim": (
+        (1, [1], [1], [LONG_AGO], [50]),
+        {"run_ready"},
+    ),
+    "claim_from_bottom": ((1, [1, 2], [50, 50]), {"run_ready"}),
+    "adopt": ((1,), {"run_worker"}),
+    "finish": (
+        ([5], [1], ["succeeded"], [None], [0.0], ["attempt"], [None], [None], ["succeeded"], [1.0]),
+        {"run_pkey"},
+    ),
+    "standing": (([5],), {"run_pkey"}),
+    "wake": ((None,), {"run_wake"}),
+    "expire": ((), {"run_start_deadline", "run_deadline"}),
+    "take_over": ((), {"run_worker"}),
+    "limited_queues": (([1],), {"run_ready"}),
+    "log": (([5], [1], [0.0], ["info"], ["stdout"], ["x"]), {"run_pkey"}),
+    "keep_checkpoints": (([5], [1], ["step:a"], ["1"]), {"run_pkey"}),
+    "progress": (([5], [1], [50], ["x"]), {"run_pkey"}),
+    "cancel": (([5], "mira", None), {"run_pkey"}),
+}
+LISTS = {
+    "": {"run_pkey", "run_list"},
+    "job:report": {"run_list", "run_pkey"},
+    "state:failed job:report": {"run_list", "run_pkey", "run_failed"},
+}
+
+
+@pytest_asyncio.fixture(params=SIZES)
+async def filled(database_url: str, request: pytest.FixtureRequest) -> AsyncIterator[House]:
+    """A table of that size, mostly history, as vacuum has seen it."""
+    async with open_house(database_url, deadline=120.0) as house:
+        await house.job()
+        for name in "abcde":
+            await house.hire(name)
+        size = int(request.param)
+        async with house.db.session() as session:
+            await session.execute("set statement_timeout = 0")
+            await session.execute("set lock_timeout = 0")
+            await session.execute(FILL.format(size=size, live=max(size // 300, 20)))
+            await session.execute("vacuum analyze koken.run")
+            await session.execute("reset statement_timeout")
+        yield house
+
+
+def scans(plan: Any) -> Iterator[tuple[str, str]]:
+    """Every scan of the table of runs: its kind, and its index."""
+    if isinstance(plan, list):
+        for each in plan:
+            yield from scans(each)
+    elif isinstance(plan, dict):
+        if plan.get("Relation Name") == "run" and "Scan" in plan["Node Type"]:
+            yield plan["Node Type"], plan.get("Index Name", "")
+        if plan.get("Index Name", "").startswith("run_") and "Relation Name" not in plan:
+            yield plan["Node Type"], plan["Index Name"]
+        for value in plan.values():
+            if isinstance(value, dict | list):
+                yield from scans(value)
+
+
+async def explained(db: Database, text: str, *args: Any) -> list[tuple[str, str]]:
+    """The scans that a statement makes with a plan for any arguments, and for these."""
+    found = []
+    async with db.session() as session:
+        for mode in ("force_generic_plan", "force_custom_plan"):
+            await session.execute(f"set plan_cache_mode = {mode}")
+            prepared = await session.connection.prepare(f"explain (format json, costs off) {text}")
+            found += list(scans(json.loads(await prepared.fetchval(*args))))
+        await session.execute("reset plan_cache_mode")
+    return found
+
+
+async def test_the_engine_scans_runs_by_index(filled: House) -> None:
+    for name, (args, indexes) in ENGINE.items():
+        found = await explained(filled.db, Statement(name).text("koken"), *args)
+        assert found, name
+        assert "Seq Scan" not in {kind for kind, _ in found}, (name, found)
+        used = {index for _, index in found if index}
+        assert used & indexes, (name, used)
+        assert used <= indexes | {"run_pkey", "run_worker"}, (name, used)
+
+
+@pytest.mark.parametrize("query", LISTS)
+async def test_lists_are_pages_of_an_index(filled: House, query: str) -> None:
+    """Keyset pages; on the smallest table a scan of all of it is as good."""
+    conditions = Conditions()
+    conditions.add("w.name = {}", "default")
+    conditions.add("r.parent_id is null")
+    conditions.add("r.id < {}", 900)
+    parse(query, conditions)
+    text = (
+        f"select {runs.COLUMNS} from {runs.TABLES} where {conditions.text}"
+        " order by r.id desc limit 50"
+    )
+    db = Database(filled.db.url, planner="default")
+    try:
+        found = await explained(db, text, *conditions.parameters)
+    finally:
+        await db.close()
+    if await filled.value("select count(*) from koken.run") > 1_000:
+        assert "Seq Scan" not in {kind for kind, _ in found}, found
+        assert {index for _, index in found if index} <= LISTS[query], found
