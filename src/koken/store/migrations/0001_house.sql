@@ -784,14 +784,15 @@ begin
     return;
   end if;
   if p_verdict = 'start' then
-    select j.name, w.name as workspace, v.overlap into target
+    select j.name, w.name as workspace, s.catchup, v.overlap into target
       from koken.schedule s join koken.job j on j.id = s.job_id
       join koken.job_version v on v.id = j.version_id join koken.workspace w on w.id = s.workspace_id
      where s.id = p_schedule_id;
     begin
       started := koken.start_run(
         target.name, p_args, target.workspace, null, p_jitter, null, null, null,
-        coalesce(target.overlap, 'skip_if_running'), p_due_at, 'schedule', null, p_schedule_id,
+        coalesce(target.overlap, case when target.catchup = 'all' then 'queue_all'
+                                      else 'skip_if_running' end), p_due_at, 'schedule', null, p_schedule_id,
         p_since_at, false);
       verdict := started.verdict;
       run_id := started.run_id;
