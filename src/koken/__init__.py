@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from koken import errors
 from koken.app import App
-from koken.client import AsyncClient, Client
+from koken.client.awaiting import AsyncClient
+from koken.client.blocking import Client
 from koken.define.context import AsyncContext, Context
 from koken.define.job import Job
 from koken.model.outcome import Cancel, Fail, Retry, Skip, Snooze

@@ -9,10 +9,12 @@ from pydantic import BaseModel
 
 import koken
 from koken import AsyncContext, Cancel, Context, Fail, Job, Retry, Skip, Snooze
+from koken.testing import TestClient, call
 
 app = koken.App("flights")
 client = koken.Client(app)
 async_client = koken.AsyncClient(app)
+test_client = TestClient(app)
 
 
 class Report(BaseModel):
@@ -90,3 +92,12 @@ def many_options(size: Literal["big", "small"], at: datetime) -> None: ...
 
 
 reveal_type(many_options)
+
+reveal_type(call(delay_report, day=date(2013, 1, 1)))
+reveal_type(call(fetch, "https://example.org"))
+reveal_type(test_client.run(greet))
+reveal_type(test_client.fast_forward(test_client.start(fetch, "https://example.org")))
+reveal_type(test_client.started(fetch))
+call(fetch, 7)
+test_client.replacing(greet, lambda: 1)
+test_client.failing(fetch, ConnectionError, times=2)

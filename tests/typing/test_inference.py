@@ -53,6 +53,14 @@ TYPES = {
         "Job[[size: Literal['big'] | Literal['small'], at: datetime], None]",
         "Job[(size: Literal['big', 'small'], at: datetime), None]",
     ),
+    "reveal_type(call(delay_report, day=date(2013, 1, 1)))": ("Report", "Report"),
+    'reveal_type(call(fetch, "https://example.org"))': ("list[int]", "list[int]"),
+    "reveal_type(test_client.run(greet))": ("Run[int]", "Run[int]"),
+    'reveal_type(test_client.fast_forward(test_client.start(fetch, "https://example.org")))': (
+        "Run[list[int]]",
+        "Run[list[int]]",
+    ),
+    "reveal_type(test_client.started(fetch))": ("list[Run[list[int]]]", "list[Run[list[int]]]"),
 }
 """The line that asks, what mypy answers, what pyright answers."""
 
@@ -66,6 +74,9 @@ MYPY = {
             'Argument 1 to "start" of "Client" has incompatible type "Callable[[date], Report]"; '
             'expected "Job[[date], Never]"'
         )
+    ],
+    "call(fetch, 7)": [
+        'Argument 2 to "call" has incompatible type "int"; expected "str"',
     ],
     "delay_report()": ['"Job[[date | None], Report]" not callable'],
     'delay_report.using(dealy="5m")': [
@@ -114,6 +125,9 @@ PYRIGHT = {
             'type "Job[P@start, R@start]" in function "start"'
         ),
         'Arguments for ParamSpec "P@start" are missing',
+    ],
+    "call(fetch, 7)": [
+        'Argument of type "Literal[7]" cannot be assigned to parameter "url" of type "str"',
     ],
     "delay_report()": ['Object of type "Job[(day: date | None = None), Report]" is not callable'],
     'delay_report.using(dealy="5m")': ['No parameter named "dealy"'],

@@ -56,8 +56,8 @@ def show_schedules(found: Sequence[ScheduleRow], now: datetime) -> None:
     for row in found:
         if row.paused_at is not None:
             reason = f": {words.plain(row.pause_reason)}" if row.pause_reason else ""
-            since = words.ago(row.paused_at, now)
-            output.say(f"{row.job} is paused by {row.paused_by} since {since}{reason}.")
+            when = words.ago(row.paused_at, now)
+            output.say(f"{row.job} was paused {when} by {row.paused_by}{reason}.")
         if row.problem:
             output.say((f"{row.job} cannot fire: {words.plain(row.problem)}", "bold red"))
 

@@ -6,6 +6,7 @@ import getpass
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from koken.errors import InvalidArguments
 
@@ -26,6 +27,11 @@ class Common:
     workspace: str = ""
     by: str = ""
 
+    def having(self, name: str, value: str) -> Common:
+        """A copy with one of the named options."""
+        changes: dict[str, Any] = {name: value}
+        return replace(self, **changes)
+
     @property
     def who(self) -> str:
         """Who acts: as told, else the user of the operating system."""
@@ -45,7 +51,8 @@ def hoist(words: Sequence[str]) -> tuple[Common, list[str]]:
 
     What follows ``--`` is left alone. Raises ``InvalidArguments`` for an option without its value.
     """
-    common, rest = Common(), []
+    common = Common()
+    rest: list[str] = []
     left = list(words)
     while left:
         word = left.pop(0)
@@ -55,7 +62,7 @@ def hoist(words: Sequence[str]) -> tuple[Common, list[str]]:
         if word == "--json":
             common = replace(common, json=True)
         elif word.startswith("--") and name in NAMES:
-            common = replace(common, **{name: value if equals else following(word, left)})
+            common = common.having(name, value if equals else following(word, left))
         else:
             rest.append(word)
     return common, rest

@@ -82,7 +82,9 @@ def paused(row: QueueRow, now: datetime) -> str:
 
 def workers(
     ctx: typer.Context,
-    gone: Annotated[bool, typer.Option("--gone", help="Those that have left or were lost too.")] = False,
+    gone: Annotated[
+        bool, typer.Option("--gone", help="Those that have left or were lost too.")
+    ] = False,
 ) -> None:
     """List the workers: how they are and how full."""
     common: Common = ctx.obj

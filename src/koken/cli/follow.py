@@ -16,7 +16,7 @@ from koken.cli.lists import checked_limit
 from koken.cli.output import DIM, GAP
 from koken.cli.place import with_client
 from koken.cli.show import Named, log_line
-from koken.client import AsyncClient
+from koken.client.awaiting import AsyncClient
 from koken.errors import InvalidArguments, KokenError
 from koken.model.duration import seconds
 from koken.model.run import Run
@@ -81,10 +81,10 @@ def watch(ctx: typer.Context, run: Named) -> int:
 
 
 async def watching(client: AsyncClient, common: Common, named: str) -> int:
-    """Look again and again; a terminal gets one line that changes, a pipe a line for each change."""
+    """Look again and again: a terminal gets one line that changes, a pipe a line a change."""
     live = sys.stdout.isatty() and not common.json
     before = ""
-    run = await client.get(named)
+    run: Run[Any] = await client.get(named)
     while not run.state.ended:
         text = moment(run, datetime.now(UTC))
         if live:
@@ -122,7 +122,9 @@ def logs(
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Go on until the run has ended.")
     ] = False,
-    limit: Annotated[int, typer.Option(metavar="N", help="At most so many lines, the last.")] = PAGE,
+    limit: Annotated[
+        int, typer.Option(metavar="N", help="At most so many lines, the last.")
+    ] = PAGE,
 ) -> None:
     """Print what a run has printed and logged."""
     common: Common = ctx.obj
@@ -141,7 +143,7 @@ def logs(
 
 async def following(client: AsyncClient, common: Common, named: str, limit: int) -> None:
     """The last lines, then every new one, until the run has ended and all are read."""
-    run = await client.get(named)
+    run: Run[Any] = await client.get(named)
     found = await lines.tail(client.link.views, run.id, limit=limit)
     lease = print_lines(found, common, 0)
     last = found[-1].id if found else 0

@@ -12,9 +12,9 @@ from koken.cli import output, words
 from koken.cli.common import Common
 from koken.cli.mend import Reason
 from koken.cli.place import with_client
-from koken.client import AsyncClient
+from koken.client.awaiting import AsyncClient
 from koken.config import read_rate
-from koken.engine import control
+from koken.engine import control, register
 from koken.errors import InvalidArguments, NotFound, Refused
 from koken.views import catalog, floor
 from koken.views.floor import QueueRow
@@ -25,8 +25,12 @@ NONE = "none"
 def queue(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME")],
-    limit: Annotated[str, typer.Option(metavar="N", help="Runs at once, over all workers; or none.")] = "",
-    rate: Annotated[str, typer.Option(metavar="RATE", help="Starts: 10/s, 600/m, 1000/h; or none.")] = "",
+    limit: Annotated[
+        str, typer.Option(metavar="N", help="Runs at once, over all workers; or none.")
+    ] = "",
+    rate: Annotated[
+        str, typer.Option(metavar="RATE", help="Starts: 10/s, 600/m, 1000/h; or none.")
+    ] = "",
     reason: Reason = "",
 ) -> None:
     """Show a queue, or set how many of its runs go at once and how many start."""
@@ -36,13 +40,14 @@ def queue(
     async def work(client: AsyncClient) -> QueueRow:
         if new_limit is ... and new_rate is ...:
             return await one(client, name)
-        before = await find(client, name)
+        await register.queue_ids(client.link.db, {name: 0})  # a new name becomes a queue
+        before = await one(client, name)
         await control.set_queue(
             client.link.db,
             name,
             limit=new_limit,
             rate=new_rate,
-            burst=before.burst if before else 1,
+            burst=before.burst,
             by=common.who,
             reason=reason or None,
         )
@@ -55,7 +60,7 @@ def queue(
         output.say(sentence(found))
 
 
-def read_limit(text: str) -> int | None | EllipsisType:
+def read_limit(text: str) -> int | EllipsisType | None:
     """A limit from the command line; ``...`` where none is given."""
     if not text:
         return ...
@@ -66,7 +71,7 @@ def read_limit(text: str) -> int | None | EllipsisType:
     return int(text)
 
 
-def rate_or_none(text: str) -> float | None | EllipsisType:
+def rate_or_none(text: str) -> float | EllipsisType | None:
     """A rate from the command line; ``...`` where none is given."""
     if not text:
         return ...
@@ -100,20 +105,30 @@ def sentence(row: QueueRow) -> str:
     return f"{row.name}: {limit}, {rate}; {counts}, {words.counted(row.slots, 'slot')}{stands}."
 
 
-OnlyJob = Annotated[bool, typer.Option("--job", help="The job of that name, where a queue has it too.")]
+OnlyJob = Annotated[
+    bool, typer.Option("--job", help="The job of that name, where a queue has it too.")
+]
 OnlyQueue = Annotated[bool, typer.Option("--queue", help="The queue of that name.")]
 Target = Annotated[str, typer.Argument(metavar="JOB|QUEUE")]
 
 
 def pause(
-    ctx: typer.Context, name: Target, job: OnlyJob = False, queue: OnlyQueue = False, reason: Reason = ""
+    ctx: typer.Context,
+    name: Target,
+    job: OnlyJob = False,
+    queue: OnlyQueue = False,
+    reason: Reason = "",
 ) -> None:
     """Stop a job's schedules from firing, or a queue's runs from being handed out."""
     switch(ctx.obj, name, only(job, queue), reason, paused=True)
 
 
 def resume(
-    ctx: typer.Context, name: Target, job: OnlyJob = False, queue: OnlyQueue = False, reason: Reason = ""
+    ctx: typer.Context,
+    name: Target,
+    job: OnlyJob = False,
+    queue: OnlyQueue = False,
+    reason: Reason = "",
 ) -> None:
     """Let a paused job or queue go on."""
     switch(ctx.obj, name, only(job, queue), reason, paused=False)
@@ -138,7 +153,7 @@ def switch(common: Common, name: str, kind: str, reason: str, *, paused: bool) -
     if common.json:
         output.as_json({meant: name, "paused": paused})
     else:
-        output.say(f"{told} Recorded: {common.who}.")
+        output.say(told)
 
 
 async def kind_of(client: AsyncClient, name: str) -> str:
@@ -158,14 +173,13 @@ async def kind_of(client: AsyncClient, name: str) -> str:
 async def switch_queue(client: AsyncClient, name: str, reason: str | None, paused: bool) -> str:
     """Pause or resume a queue."""
     before = await one(client, name)
-    await control.pause_queue(
-        client.link.db, name, paused=paused, by=client.who, reason=reason
-    )
+    await control.pause_queue(client.link.db, name, paused=paused, by=client.who, reason=reason)
     if not paused:
-        return f"Queue {name} goes on; {words.capped(before.ready)} ready."
+        return f"Queue {name} goes on; {words.capped(before.ready)} ready. Recorded: {client.who}."
     if before.paused_at is not None:
         return f"Queue {name} is paused by {before.paused_by} already."
-    return f"Queue {name} is paused: what runs goes on, nothing new starts."
+    told = f"Queue {name} is paused: what runs goes on, nothing new starts."
+    return f"{told} Recorded: {client.who}."
 
 
 async def switch_job(client: AsyncClient, name: str, reason: str | None, paused: bool) -> str:
@@ -178,9 +192,10 @@ async def switch_job(client: AsyncClient, name: str, reason: str | None, paused:
     what = words.counted(changed, "schedule")
     if not changed:
         return f"Job {name} {'is paused already' if paused else 'is not paused'}."
+    told = f"Job {name} goes on: {what} will fire again."
     if paused:
-        return f"Job {name} is paused: {what} will not fire; it can still be started by hand."
-    return f"Job {name} goes on: {what} will fire again."
+        told = f"Job {name} is paused: {what} will not fire; it can still be started by hand."
+    return f"{told} Recorded: {client.who}."
 
 
 COMMANDS = {"queue": queue, "pause": pause, "resume": resume}

@@ -13,7 +13,7 @@ from koken.cli.common import Common
 from koken.cli.place import with_client
 from koken.cli.show import Named
 from koken.cli.start import json_object
-from koken.client import AsyncClient
+from koken.client.awaiting import AsyncClient
 from koken.model.run import Run
 
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for the record.")]
@@ -26,13 +26,19 @@ def cancel(ctx: typer.Context, run: Named, reason: Reason = "") -> None:
 
 async def cancelled(client: AsyncClient, named: str, reason: str) -> tuple[Run[Any], str]:
     """Cancel, and say what that came to."""
-    before = await client.get(named)
+    before: Run[Any] = await client.get(named)
     after = await client.cancel(before, reason=reason)
     if before.state.ended:
-        return after, f"was {before.state} already; nothing to cancel"
+        return after, f"{before.state} already; nothing to cancel"
     if not after.state.ended:
-        return after, f"was asked to stop on {after.worker}. Follow it: koken watch {after.id}"
-    return after, words.ending(after)
+        told = f"asked to stop on {after.worker}; follow it: koken watch {after.id}"
+        return after, recorded(client, told)
+    return after, recorded(client, words.ending(after))
+
+
+def recorded(client: AsyncClient, told: str) -> str:
+    """What was done, and in whose name it is recorded."""
+    return f"{told.rstrip('.')}. Recorded: {client.who}."
 
 
 def retry(
@@ -47,8 +53,9 @@ def retry(
     given = json_object(args) if args else None
 
     async def work(client: AsyncClient) -> tuple[Run[Any], str]:
-        after = await client.retry(run, args=given, reason=reason)
-        return after, f"{words.word(after)} again. Follow it: koken watch {after.id}"
+        after: Run[Any] = await client.retry(run, args=given, reason=reason)
+        told = f"{words.word(after)} again; follow it: koken watch {after.id}"
+        return after, recorded(client, told)
 
     change(ctx.obj, work)
 
@@ -57,8 +64,8 @@ def acknowledge(ctx: typer.Context, run: Named, reason: Reason = "") -> None:
     """Close a failure that somebody has seen."""
 
     async def work(client: AsyncClient) -> tuple[Run[Any], str]:
-        after = await client.acknowledge(run, reason=reason)
-        return after, words.standing(after, datetime.now(UTC))
+        after: Run[Any] = await client.acknowledge(run, reason=reason)
+        return after, recorded(client, words.standing(after, datetime.now(UTC)))
 
     change(ctx.obj, work)
 
@@ -71,7 +78,7 @@ def change(
     if common.json:
         output.as_json(run.to_json())
         return
-    output.say(output.titled(run), (told, output.style_of(run)), f" Recorded: {common.who}.")
+    output.say(output.titled(run), (told, output.style_of(run)))
 
 
 COMMANDS = {"cancel": cancel, "retry": retry, "acknowledge": acknowledge}

@@ -54,7 +54,7 @@ class Column:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """The terminal; without one there is no colour, and NO_COLOR is obeyed. Lines are never wrapped."""
+    """The terminal. Without one there is no colour; NO_COLOR is obeyed; no line is wrapped."""
     return Console(
         file=sys.stderr if stderr else sys.stdout,
         highlight=False,
@@ -64,7 +64,7 @@ def console(*, stderr: bool = False) -> Console:
     )
 
 
-def say(*parts: Text | str) -> None:
+def say(*parts: Text | str | tuple[str, str]) -> None:
     """Print a line."""
     console().print(Text.assemble(*parts))
 
@@ -103,9 +103,7 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[Text | str]]) -> No
     """Print rows under their titles, at most as wide as the terminal (80 without one)."""
     cells = [[as_text(cell) for cell in row] for row in rows]
     titles = [Text(column.title, DIM) for column in columns]
-    widths = [
-        max(row[place].cell_len for row in [titles, *cells]) for place in range(len(columns))
-    ]
+    widths = [max(row[place].cell_len for row in [titles, *cells]) for place in range(len(columns))]
     fit(widths, columns, get_terminal_size((80, 24)).columns)
     screen = console()
     for row in [titles, *cells]:

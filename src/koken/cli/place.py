@@ -10,24 +10,18 @@ import asyncio
 import os
 import sys
 import traceback
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
-
 from koken.app import App, load_app
+from koken.cli import private
 from koken.cli.common import Common
-from koken.client import AsyncClient
+from koken.client.awaiting import AsyncClient
 from koken.config import Config, load
-from koken.embedded.folder import Folder, Postmaster
-from koken.embedded.server import joinable
 from koken.errors import DatabaseUnreachable, DeclarationError, KokenError
 
 T = TypeVar("T")
-PRIVATE = Path(".koken") / "postgres"
-"""Where ``koken dev`` keeps its data, below the folder in which it runs."""
 SETTING = "KOKEN_DATABASE_URL"
 SCHEMES = ("postgresql://", "postgres://")
 
@@ -38,7 +32,7 @@ class NoDatabase(DeclarationError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a command works; ``app`` is None where none is named."""
+    """Where a command works; ``app`` is None where none is named, or none could be read."""
 
     config: Config
     app: App | None
@@ -52,44 +46,35 @@ class Place:
 def place(common: Common) -> Place:
     """Where a command works that needs no app. An app that is named is read for its settings.
 
-    An app that cannot be read is passed over with a note, where the database is known without it:
+    One that cannot be read is passed over with a note where the database is known without it:
     nobody looking into a failure should have to mend the app first.
     """
-    address = stated() or private_url()
-    try:
-        return app_place(common)
-    except Exception as error:
-        if not address or not app_address(common):
-            raise
-        print(f"koken: going on without the app: {said(error)}", file=sys.stderr)
-    return Place(checked(load({"database_url": address})), None)
+    known = find_private() or stated()
+    if address_of_app(common):
+        try:
+            app = read_app(address_of_app(common))
+        except Exception as error:
+            if not known:
+                raise
+            print(f"koken: going on without the app: {error}", file=sys.stderr)
+        else:
+            return Place(checked(load(app.settings)), app)
+    return Place(checked(load()), None)
 
 
-def app_place(common: Common) -> Place:
-    """Where a command works, with the app if one is named."""
-    found = private_url() if not stated() else ""
+def app_and_config(common: Common) -> tuple[App, Config]:
+    """The app with all settings, for commands that cannot do without one."""
+    find_private()
+    app = read_app(address_of_app(common))
+    return app, checked(load(app.settings))
+
+
+def find_private() -> str:
+    """Make the private server of this folder the one to use, where nobody states an address."""
+    found = "" if stated() else private.running_url()
     if found:
         os.environ[SETTING] = found
-    named = app_address(common)
-    if not named:
-        return Place(checked(load()), None)
-    app = read_app(named)
-    return Place(checked(load(app.settings)), app)
-
-
-def needed_app(common: Common) -> App:
-    """The app, for commands that cannot do without one."""
-    named = app_address(common)
-    if not named:
-        raise DeclarationError(
-            "no app: give --app module:name, set KOKEN_APP, or app in koken.toml"
-        )
-    return read_app(named)
-
-
-def app_address(common: Common) -> str:
-    """Where the app is, if somebody says."""
-    return common.app or load().app
+    return found
 
 
 def stated() -> str:
@@ -97,15 +82,24 @@ def stated() -> str:
     return load().database_url
 
 
-def read_app(named: str) -> App:
+def address_of_app(common: Common) -> str:
+    """Where the app is, if somebody says."""
+    return common.app or load().app
+
+
+def read_app(address: str) -> App:
     """The app with its modules; an error inside the program is told with its place."""
+    if not address:
+        raise DeclarationError(
+            "no app: give --app module:name, set KOKEN_APP, or app in koken.toml"
+        )
     try:
-        app = load_app(named)
+        app = load_app(address)
         app.load()
     except KokenError:
         raise
     except Exception as error:
-        raise DeclarationError(f"app {named!r} cannot be read: {said(error)}") from error
+        raise DeclarationError(f"app {address!r} cannot be read: {said(error)}") from error
     return app
 
 
@@ -142,9 +136,9 @@ def hidden(url: str) -> str:
 
 def no_address() -> KokenError:
     """What to say when nobody says where the database is."""
-    if (Path.cwd() / PRIVATE).exists():
+    if private.exists():
         return DatabaseUnreachable(
-            f"`koken dev` does not run in this folder; its data is in {PRIVATE}. "
+            f"`koken dev` does not run in this folder; its data is in {private.DATA}. "
             f"Start it, or set {SETTING}"
         )
     return NoDatabase(
@@ -153,28 +147,11 @@ def no_address() -> KokenError:
     )
 
 
-def private_url() -> str:
-    """The address of the private server that runs in this folder; empty when none does."""
-    folder = Folder(Path.cwd() / PRIVATE)
-    try:
-        running: Postmaster | None = joinable(folder) if folder.path.is_dir() else None
-    except OSError:
-        return ""
-    return f"postgresql://postgres@127.0.0.1:{running.port}/postgres" if running else ""
-
-
-@asynccontextmanager
-async def opened(common: Common) -> AsyncIterator[AsyncClient]:
-    """A client for one command."""
-    async with place(common).client(common) as client:
-        yield client
-
-
 def with_client(common: Common, work: Callable[[AsyncClient], Coroutine[Any, Any, T]]) -> T:
     """Carry out ``work`` with a client, to its end."""
 
     async def whole() -> T:
-        async with opened(common) as client:
+        async with place(common).client(common) as client:
             return await work(client)
 
     return asyncio.run(whole())

@@ -1,8 +1,8 @@
 """The life of a worker in this process: it begins when it can, and ends when it is asked to.
 
-    try to begin ─► serve ─► first request: drain ─► gone
-         │  ▲                second request: stop bodies at once, hand them back ─► gone
-         └──┘ PostgreSQL does not answer: again, later
+try to begin ─► serve ─► first request: drain ─► gone
+     │  ▲                second request: stop bodies at once, hand them back ─► gone
+     └──┘ PostgreSQL does not answer: again, later
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from koken.cli.stopping import Stopping
+from koken.cli.words import counted
 from koken.config import Config
 from koken.define.registry import Program
 from koken.engine import register
@@ -103,15 +104,19 @@ async def let_go(worker: Worker) -> None:
     await worker.db.close()
 
 
+def bodies(worker: Worker) -> str:
+    """How many bodies are at work."""
+    return counted(worker.runner.bodies, "body", "bodies")
+
+
 async def end(worker: Worker, grace: float, stop: Stopping) -> int:
     """Drain and leave; a second request stops the bodies at once. Returns the exit code."""
-    bodies = worker.runner.bodies
-    logger.info("draining: %s bodies have %.0f s; ask again to stop them at once", bodies, grace)
+    logger.info("draining: %s, %.0f s; ask again to stop at once", bodies(worker), grace)
     leaving = asyncio.ensure_future(worker.stop(grace=grace))
     final = asyncio.ensure_future(stop.wait(2))
     await asyncio.wait((leaving, final), return_when=asyncio.FIRST_COMPLETED)
     if not leaving.done():
-        logger.warning("asked again: %s bodies are stopped and handed back", worker.runner.bodies)
+        logger.warning("asked again: %s to stop and hand back", bodies(worker))
         await worker.hand_back()
     final.cancel()
     await leaving

@@ -1,6 +1,6 @@
 """What a service says of itself: one line a record on stderr, with the time in UTC.
 
-    2026-11-30T18:02:50.123Z INFO koken.worker: worker 3 (web-1-77) serves default:50
+2026-11-30T18:02:50.123Z INFO koken.worker: worker 3 (web-1-77) serves default:50
 """
 
 from __future__ import annotations

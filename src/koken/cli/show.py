@@ -14,13 +14,28 @@ from koken.cli import output, words
 from koken.cli.common import Common
 from koken.cli.output import DIM, GAP, Column
 from koken.cli.place import with_client
-from koken.client import AsyncClient
+from koken.client.awaiting import AsyncClient
 from koken.model.run import Run
 from koken.views import logs
 from koken.views.logs import LogLine
 from koken.views.runs import AttemptRow, attempts
 
-Named = Annotated[str, typer.Argument(metavar="RUN", help="Its number, or a job for its last run.")]
+LAST_ID = 2**63 - 1
+
+
+def known_number(named: str) -> str:
+    """What names a run. Raises ``NotFound`` for a number that no run can have."""
+    if named.isdecimal() and int(named) > LAST_ID:
+        raise NotFound(f"there is no run {named}")
+    return named
+
+
+Named = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN", callback=known_number, help="Its number, or a job for its last run."
+    ),
+]
 LAST_LINES = 5
 OUTCOMES = {
     "succeeded": ("✓", "green"),
@@ -58,7 +73,7 @@ def show(ctx: typer.Context, run: Named) -> None:
 
 async def look(client: AsyncClient, named: str) -> Picture:
     """Read all that ``show`` prints."""
-    run = await client.get(named)
+    run: Run[Any] = await client.get(named)
     tried = await attempts(client.link.views, run.id)
     return Picture(run, tried, await logs.tail(client.link.views, run.id, limit=LAST_LINES))
 
@@ -151,11 +166,12 @@ def draw_lines(picture: Picture) -> None:
         output.say((f"{' ' * 10}all of it: koken logs {picture.run.id}", DIM))
 
 
-def log_line(each: LogLine) -> Text:
-    """``18:02:11 WARNING no arrival time``."""
+def log_line(each: LogLine, speaker: str = "") -> Text:
+    """``18:02:11 WARNING no arrival time``; ``speaker`` is whose line it is, where many speak."""
     level = f"{each.level.upper()} " if each.level not in ("info", "debug") else ""
-    text = words.plain(each.text)
-    return Text.assemble((words.clock(each.at), DIM), " ", (level + text, LEVELS.get(each.level, "")))
+    said = (level + words.plain(each.text), LEVELS.get(each.level, ""))
+    who = f" │ {speaker}  " if speaker else " "
+    return Text.assemble((words.clock(each.at) + who, DIM), said)
 
 
 def why(ctx: typer.Context, run: Named) -> None:
@@ -166,11 +182,13 @@ def why(ctx: typer.Context, run: Named) -> None:
         output.as_json(found.to_json())
         return
     now = datetime.now(UTC)
-    output.say(output.titled(found.run), (words.standing(found.run, now), output.style_of(found.run)))
+    output.say(
+        output.titled(found.run), (words.standing(found.run, now), output.style_of(found.run))
+    )
     for cause in found.causes:
-        times = [f"since {words.ago(cause.since, now)}"] if cause.since else []
+        times = [words.ago(cause.since, now)] if cause.since else []
         times += [f"due {words.ago(cause.until, now)}"] if cause.until else []
-        output.say(GAP, words.plain(cause.text), (f"  {', '.join(times)}" if times else "", DIM))
+        output.say(GAP, words.plain(cause.text), (f" ({', '.join(times)})" if times else "", DIM))
     ways = [way for way in words.ways(found.run) if not way.startswith("why")]
     if ways:
         output.say("Ways on: ", " · ".join(f"koken {way}" for way in ways))

@@ -14,7 +14,7 @@ from koken.cli.common import Common
 from koken.cli.expressions import instant
 from koken.cli.follow import say_end
 from koken.cli.place import with_client
-from koken.client import AsyncClient
+from koken.client.awaiting import AsyncClient
 from koken.define.job import Job
 from koken.errors import InvalidArguments, NotFound
 from koken.model.run import Run
@@ -30,15 +30,18 @@ def run(
     args: Annotated[
         str, typer.Option(metavar="JSON", help="All arguments as one JSON object.")
     ] = "",
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for the end; exit 1 unless it succeeds.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for the end; exit 1 unless it succeeds.")
+    ] = False,
     at: Annotated[str, typer.Option(metavar="INSTANT", help="Not before this instant.")] = "",
-    delay: Annotated[str, typer.Option(metavar="DURATION", help="Not before so long from now.")] = "",
-    key: Annotated[
-        str, typer.Option(metavar="KEY", help="Idempotency key: a second start gives the first's run.")
+    delay: Annotated[
+        str, typer.Option(metavar="DURATION", help="Not before so long from now.")
     ] = "",
-    priority: Annotated[
-        int | None, typer.Option(metavar="N", help="Smaller goes first.")
-    ] = None,
+    key: Annotated[
+        str,
+        typer.Option(metavar="KEY", help="Idempotency key: a second start gives the first's run."),
+    ] = "",
+    priority: Annotated[int | None, typer.Option(metavar="N", help="Smaller goes first.")] = None,
     overlap: Annotated[
         str, typer.Option(metavar="RULE", help="Overlap rule for this start: refuse, queue_one, …")
     ] = "",

@@ -14,7 +14,7 @@ from koken.cli import output, words
 from koken.cli.common import Common
 from koken.cli.mend import Reason
 from koken.cli.place import NoDatabase, place, with_client
-from koken.client import AsyncClient
+from koken.client.awaiting import AsyncClient
 from koken.config import load
 from koken.engine import control, prune
 from koken.errors import InvalidArguments
@@ -31,7 +31,8 @@ def migrate(
         bool, typer.Option("--check", help="Change nothing; exit 1 when something is pending.")
     ] = False,
     sql: Annotated[
-        bool, typer.Option("--sql", help="Print what would be applied; without a database, all of it.")
+        bool,
+        typer.Option("--sql", help="Print what would be applied; without a database, all of it."),
     ] = False,
 ) -> int:
     """Bring the database's tables up to date. Several at once do no harm."""
@@ -103,9 +104,7 @@ class Swept:
 
 def prune_history(
     ctx: typer.Context,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would go.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
     reason: Reason = "",
 ) -> None:
     """Delete history whose time is over; a worker does so by itself every ten minutes."""

@@ -1,4 +1,4 @@
-"""How the terminal says things: times, lengths, runs and their outcomes. Pure; the time is given."""
+"""How the terminal says things: times, lengths, runs. Pure; the time is given."""
 
 from __future__ import annotations
 

@@ -14,16 +14,18 @@ from koken.app import App
 from koken.cli import servicelog, words
 from koken.cli.common import Common
 from koken.cli.follow import length
-from koken.cli.place import app_place, needed_app
+from koken.cli.place import app_and_config
 from koken.cli.service import serve
 from koken.cli.stopping import STOP
 from koken.config import Config, read_queues
-from koken.errors import DeclarationError, InvalidArguments
+from koken.errors import InvalidArguments
 
 logger = logging.getLogger("koken.worker")
 Queues = Annotated[
     list[str] | None,
-    typer.Option("--queue", metavar="NAME:SLOTS", help="A queue to serve, such as reports:4; repeat it."),
+    typer.Option(
+        "--queue", metavar="NAME:SLOTS", help="A queue to serve, such as reports:4; repeat it."
+    ),
 ]
 
 
@@ -37,13 +39,10 @@ def worker(
     """Carry out runs until stopped. A second signal stops what still runs at once."""
     common: Common = ctx.obj
     servicelog.begin(as_json=common.json)
-    needed_app(common)
-    place = app_place(common)
-    if place.app is None:
-        raise DeclarationError("no app to work for")
-    config = changed(place.config, queue, grace)
-    greet(place.app, config)
-    return asyncio.run(serve(place.app, config, STOP))
+    app, found = app_and_config(common)
+    config = changed(found, queue, grace)
+    greet(app, config)
+    return asyncio.run(serve(app, config, STOP))
 
 
 def changed(config: Config, queue: list[str] | None, grace: str) -> Config:

@@ -56,6 +56,11 @@ class Facts(ABC):
 
     @property
     @abstractmethod
+    def state(self) -> Any:
+        """What the app's ``lifespan`` gave this worker; None in a process of its own."""
+
+    @property
+    @abstractmethod
     def trigger(self) -> Trigger:
         """Who or what started the run."""
 

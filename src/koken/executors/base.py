@@ -34,6 +34,8 @@ class Assignment:
     logical_time: datetime
     trigger: Trigger
     subject: str | None = None
+    state: Any = None
+    """What the program's lifespan gave; None in a process of its own."""
     args: Mapping[str, Any]
     """The arguments as plain JSON values."""
     timeout: float | None = None

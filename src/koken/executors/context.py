@@ -77,6 +77,11 @@ class RunFacts(Facts):
 
     @property
     @override
+    def state(self) -> Any:
+        return self.assignment.state
+
+    @property
+    @override
     def trigger(self) -> Trigger:
         return self.assignment.trigger
 

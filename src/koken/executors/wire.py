@@ -61,7 +61,7 @@ def unpack(body: bytes) -> Message:
 
 def plain_assignment(facts: Assignment) -> Message:
     """An assignment as plain values. Its timeout is the worker's business."""
-    due_at = facts.trigger.due_at
+    due_at, since = facts.trigger.due_at, facts.trigger.since
     return {
         "run_id": facts.run_id,
         "root_id": facts.root_id,
@@ -76,6 +76,7 @@ def plain_assignment(facts: Assignment) -> Message:
             "by": facts.trigger.by,
             "schedule": facts.trigger.schedule,
             "due_at": due_at and due_at.isoformat(),
+            "since": since and since.isoformat(),
         },
         "subject": facts.subject,
         "args": dict(facts.args),
@@ -90,6 +91,7 @@ def assignment_from(plain: Message) -> Assignment:
         by=told["by"],
         schedule=told["schedule"],
         due_at=told["due_at"] and datetime.fromisoformat(told["due_at"]),
+        since=told["since"] and datetime.fromisoformat(told["since"]),
     )
     facts = plain | {
         "trigger": trigger,

@@ -72,9 +72,10 @@ class Chores(Service):
         errors = [await failure(verb) for chore, verb in self.verbs.items() if chore in found.due]
         if found.due & {"claim", "rescue", "fire", "wake", "grant"}:
             self.on_ready()
-        for chore in self.periodic.keys() & found.due:
-            errors.append(await failure(partial(self.do, chore)))
-        errors.append(await failure(self.audit))
+        later: list[Callable[[], Awaitable[object]]] = [
+            partial(self.do, chore) for chore in self.periodic if chore in found.due
+        ]
+        errors += [await failure(work) for work in (*later, self.audit)]
         if any(errors):
             raise ExceptionGroup("chores failed", [error for error in errors if error])
         if found.due & {"fire", "wake", "expire"}:

@@ -61,12 +61,12 @@ class Finisher(Service):
         """Deliver these, or put back what was not."""
         try:
             done = await finish(self.db, batch)
-        except KokenError as error:
-            if not concerns_data(error):
-                self.endings.extendleft(reversed(batch))
-                raise
-            await self.divide(batch, error)
-            return
+        except BaseException as error:
+            if isinstance(error, KokenError) and concerns_data(error):
+                await self.divide(batch, error)
+                return
+            self.endings.extendleft(reversed(batch))
+            raise
         if done.stale:
             self.logger.warning("endings of runs %s came too late; others carry them", done.stale)
         self.on_finished(batch, done)

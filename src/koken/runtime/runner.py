@@ -31,13 +31,15 @@ CLOSING_RULES = ("skip_if_failed", "skip_if_running_or_failed")
 class Carried:
     """A run that this worker holds until its ending is delivered."""
 
-    __slots__ = ("executor", "host", "run", "stop", "task")
+    __slots__ = ("at_work", "executor", "host", "run", "stop", "task")
 
     def __init__(self, run: Claimed) -> None:
         self.run = run
         self.host: RunHost | None = None
         self.executor: Executor | None = None
         self.task: asyncio.Task[None] | None = None
+        self.at_work = False
+        """Whether its body has begun and not ended yet."""
         self.stop = ""
         """Why it is to stop; empty while it may go on."""
 
@@ -71,6 +73,8 @@ class Runner:
         self.delivered: set[tuple[int, int]] | None = None
         """Delivered while the claimer asks what we hold, whose answer may be older."""
         self.returning: asyncio.TimerHandle | None = None
+        self.state: Any = None
+        """What the program's lifespan gave; bodies find it in their context."""
         self.closing = False
         """Whether what is claimed now goes back at once."""
         self.bodies = 0
@@ -105,6 +109,7 @@ class Runner:
         slots.begin()
         self.bodies += 1
         self.idle.clear()
+        carried.at_work = True
         carried.task = asyncio.get_running_loop().create_task(self.carry(carried))
 
     def return_soon(self) -> None:
@@ -137,6 +142,7 @@ class Runner:
         try:
             ending = await self.outcome(carried, began)
         finally:
+            carried.at_work = False
             self.free(run, time.monotonic() - began)
         host = carried.host
         if host is not None and host.wrote:
@@ -187,6 +193,7 @@ class Runner:
                 since=run.since_at,
             ),
             subject=run.subject,
+            state=self.state,
             args=codec.decode(run.args) if run.args != "{}" else {},
             timeout=max(min(limits), 0.0) if limits else None,
         )
@@ -244,11 +251,11 @@ class Runner:
             self.forget(carried)
 
     def unsafe(self) -> list[int]:
-        """Runs whose body may not run a second time, or does not say."""
+        """Runs whose body is at work, and may not run a second time or does not say."""
         return [
             run_id
             for run_id, carried in list(self.carried.items())  # the heart's thread asks too
-            if self.effect(carried) in (None, "once", "unsafe")
+            if carried.at_work and self.effect(carried) in (None, "once", "unsafe")
         ]
 
     def effect(self, carried: Carried) -> str | None:

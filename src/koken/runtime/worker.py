@@ -84,10 +84,11 @@ class Worker:
         await publish(self.db, self.program.name, specs, by=self.label.name, whole=True)
         await apply_limits(self.db, self.config.limits, by=self.label.name)
         queues = await register.queue_ids(self.db, self.config.queues)
-        await enter_lifespan(self.program, self.cleanup)
+        state = await enter_lifespan(self.program, self.cleanup)
         self.id = await register.register(self.db, self.label, self.config.queues)
         # a start that is given up ends above, or not at all: below nothing waits
         self.wire({queues[name]: slots for name, slots in self.config.queues.items()})
+        self.runner.state = state
         self.heart = Heart(
             lambda: self.database(size=1),
             timing=self.config.timing,
@@ -246,6 +247,7 @@ class Worker:
         self.draining = True
         if self.id:
             self.runner.closing = True
+            self.runner.return_waiting(0.0)
 
     async def hand_back(self) -> None:
         """Stop what still runs; it goes back as ready, and spends nothing."""
@@ -285,12 +287,14 @@ class Worker:
             await self.db.close()
 
 
-async def enter_lifespan(program: Program, stack: AsyncExitStack) -> None:
-    """Enter what the program wants around its bodies; left again with ``stack``."""
+async def enter_lifespan(program: Program, stack: AsyncExitStack) -> Any:
+    """Enter what the program wants around its bodies; left again with ``stack``.
+
+    Returns what it gives, which bodies find as ``ctx.state``.
+    """
     if program.lifespan is None:
-        return
+        return None
     around = program.lifespan()
     if isinstance(around, AbstractAsyncContextManager):
-        await stack.enter_async_context(around)
-    else:
-        stack.enter_context(around)
+        return await stack.enter_async_context(around)
+    return stack.enter_context(around)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import asyncpg
 
 from koken.store.database import UNREACHABLE, unreachable
+
+DEADLINE = 10.0
+"""Seconds to connect and to begin to listen."""
 
 
 class Channel:
@@ -22,14 +26,15 @@ class Channel:
     async def open(self, on_lost: Callable[[], None]) -> None:
         """Connect and listen; ``on_lost`` is called when the connection ends."""
         try:
-            connection = await asyncpg.connect(
-                self.url, timeout=10, server_settings={"application_name": "koken listener"}
-            )
-            connection.add_termination_listener(lambda _: on_lost())
-            await connection.add_listener(self.schema, self.heard)
+            async with asyncio.timeout(DEADLINE):
+                self.connection = await asyncpg.connect(
+                    self.url, server_settings={"application_name": "koken listener"}
+                )
+                self.connection.add_termination_listener(lambda _: on_lost())
+                await self.connection.add_listener(self.schema, self.heard)
         except UNREACHABLE as error:
+            self.close()
             raise unreachable(error) from error
-        self.connection = connection
 
     def heard(self, _: object, __: int, ___: str, payload: object) -> None:
         """Pass a hint on."""

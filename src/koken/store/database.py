@@ -20,6 +20,7 @@ import asyncpg
 from koken.errors import (
     Conflict,
     DatabaseUnreachable,
+    DeclarationError,
     InvalidArguments,
     KeyConflict,
     KokenError,
@@ -59,6 +60,7 @@ UNREACHABLE = (
     TimeoutError,
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # the driver's, when a farewell comes between two statements
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
@@ -71,6 +73,10 @@ UNREACHABLE = (
 )
 DATA_CLASSES = ("22", "23", "54")
 """SQLSTATE classes: a value that cannot be, a key that is taken, more than fits."""
+POOLER = (
+    "A pooler stands before the database. Set pooled = true, and listen_url to an address that "
+    "leads straight to PostgreSQL, if workers are to be told of new runs at once."
+)
 CONFLICTS: dict[str, type[Conflict]] = {
     "KK408": Overlapping,
     "KK409": KeyConflict,
@@ -132,13 +138,21 @@ class Database:
         self.closed = False
 
     async def connect(self) -> asyncpg.Connection[Any]:
-        """A new connection of our own, with the session's settings."""
+        """A new connection of our own, with the session's settings.
+
+        Raises ``DeclarationError`` for a pooler that the settings do not tell of.
+        """
         options: dict[str, Any] = {"timeout": self.deadline}
         if self.pooled:
             options["statement_cache_size"] = 0
         else:
             options["server_settings"] = {"application_name": "koken", **self.settings}
-        connection: asyncpg.Connection[Any] = await asyncpg.connect(self.url, **options)
+        try:
+            connection: asyncpg.Connection[Any] = await asyncpg.connect(self.url, **options)
+        except asyncpg.ProtocolViolationError as error:
+            if "startup parameter" in str(error):
+                raise DeclarationError(POOLER) from error
+            raise
         return connection
 
     @asynccontextmanager

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ParamSpec, TypeVar
@@ -10,32 +11,25 @@ from typing import Any, ParamSpec, TypeVar
 from typing_extensions import override
 
 from koken.app import App
-from koken.client import Client
+from koken.client.blocking import Client
 from koken.define.job import Job
 from koken.define.registry import Lifespan, Registry
 from koken.define.spelling import did_you_mean
 from koken.define.starting import aware
 from koken.model.duration import Duration, seconds
 from koken.model.run import Run
+from koken.client.portal import Portal
 from koken.testing.cast import Raisable
 from koken.testing.databases import Place
 from koken.testing.stage import Stage
+from koken.views import catalog
+from koken.views.catalog import TickRow
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 MOST = 1000
-"""Runs of one job that ``started`` looks through."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
-    """An app on another database than its own."""
-
-    name: str
-    registry: Registry
-    settings: Mapping[str, Any]
-    modules: Sequence[str]
-    lifespan: Lifespan | None
+"""Runs of one job, or ticks, that are looked through."""
 
 
 class TestClient(Client):
@@ -65,6 +59,7 @@ class TestClient(Client):
             by=by,
             workspace=workspace,
         )
+        self.portal = TestPortal()
         self.stage = Stage(app, self.awaiting.link, place)
         try:
             self.portal.call("open", self.stage.open())
@@ -154,6 +149,17 @@ class TestClient(Client):
         found = self.find(f'job:"{job.name}"', limit=MOST)
         return [run for run in reversed(found) if fits(job, run, args)]
 
+    def ticks(self, job: Job[..., Any] | str) -> list[TickRow]:
+        """What became of the due times of a job's schedules, skipped ones included; oldest first.
+
+        Raises ``NotFound`` for a job that was not worked for yet.
+        """
+        name = job.name if isinstance(job, Job) else job
+        found = catalog.ticks(
+            self.awaiting.link.views, name, workspace=self.awaiting.workspace, limit=MOST
+        )
+        return self.portal.call("ticks", found)[::-1]
+
     def failing(self, job: Job[..., Any] | str, error: Raisable, times: int = 1) -> None:
         """Let the next bodies of ``job`` raise ``error``, an exception or an outcome."""
         self.stage.cast.failing(job, error, times)
@@ -190,3 +196,38 @@ def fits(job: Job[..., Any], run: Run[Any], args: Mapping[str, Any]) -> bool:
     """Whether a run has these arguments, compared as its body gets them or as they are stored."""
     typed = getattr(job.body, "arguments", dict)(run.args) if args else {}
     return all(value in (typed.get(name), run.args.get(name)) for name, value in args.items())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """An app on another database than its own."""
+
+    name: str
+    registry: Registry
+    settings: Mapping[str, Any]
+    modules: Sequence[str]
+    lifespan: Lifespan | None
+
+
+class TestPortal(Portal):
+    """The loop of the worker and of the client's own verbs."""
+
+    @override
+    def call(self, verb: str, work: Coroutine[Any, Any, T]) -> T:
+        """As ``Portal.call``."""
+        if inside_a_loop():
+            work.close()
+            raise TypeError(
+                f"TestClient.{verb} would block this event loop. Call it in a thread: "
+                "await asyncio.to_thread(…)."
+            )
+        return super().call(verb, work)
+
+
+def inside_a_loop() -> bool:
+    """Whether an event loop goes in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, timedelta
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -14,14 +15,12 @@ from koken.store.database import Database, Row
 NOW = "select koken.now() as now"
 SET = "update koken.testing_clock set at = $1"
 START = "update koken.testing_clock set at = clock_timestamp()"
-DUE = "select koken.testing_due($1::int, $2::float8, $3::float8) as at"
-READY = "select queue_id, workspace_id, rank, limited from koken.testing_ready()"
-SET_BACK = "select koken.testing_set_back()"
 
 
-def installation() -> str:
-    """The SQL that puts the clock into a migrated database."""
-    return resources.files(__package__).joinpath("clock.sql").read_text(encoding="utf-8")
+@cache
+def sql(name: str) -> str:
+    """A file of SQL beside this one."""
+    return resources.files(__package__).joinpath(f"sql/{name}.sql").read_text(encoding="utf-8")
 
 
 class Clock:
@@ -52,18 +51,18 @@ class Clock:
 
     async def set_back(self) -> None:
         """Let schedules count from here, after it was moved to what has been."""
-        await self.ask(SET_BACK)
+        await self.ask(sql("set_back"))
         await retime(self.db)
 
     async def next_due(self, worker_id: int) -> datetime | None:
         """The next moment at which something falls due, if anything does."""
-        (row,) = await self.ask(DUE, worker_id, self.timing.lease, self.timing.confirm)
+        (row,) = await self.ask(sql("due"), worker_id, self.timing.lease, self.timing.confirm)
         at: datetime | None = row["at"]
         return at
 
     async def ready(self) -> list[Row]:
         """The first ready run of each queue."""
-        return await self.ask(READY)
+        return await self.ask(sql("ready"))
 
 
 def after(moment: datetime, length: float) -> datetime:

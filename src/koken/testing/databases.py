@@ -18,7 +18,7 @@ from koken.embedded.server import Server
 from koken.store.database import Database, Transaction
 from koken.store.migrate import migrate, migrations, text
 from koken.store.statements import in_schema
-from koken.testing import clock
+from koken.testing.clock import sql
 
 SERVER = "KOKEN_TEST_DATABASE_URL"
 SETTINGS = {"fsync": "off", "full_page_writes": "off", "max_connections": "200"}
@@ -74,6 +74,7 @@ class Place:
             async with server.session() as session:
                 template = await template_on(session, self.server, schema)
                 await session.execute(f"create database {self.name} template {template}")
+                await session.execute(f"alter database {self.name} set synchronous_commit = off")
         finally:
             await server.close()
 
@@ -111,7 +112,7 @@ async def template_on(session: Transaction, server: str, schema: str) -> str:
 def template_name(schema: str) -> str:
     """Another name for each other content."""
     content = [text(each, schema) for each in migrations()]
-    digest = hashlib.sha256("\n".join([*content, clock.installation(), schema]).encode())
+    digest = hashlib.sha256("\n".join([*content, sql("clock"), schema]).encode())
     return f"koken_template_{digest.hexdigest()[:12]}"
 
 
@@ -128,6 +129,6 @@ async def make_template(session: Transaction, place: Place, schema: str) -> None
     inside = unhurried(place.url)
     try:
         async with inside.session() as own:
-            await own.execute(in_schema(clock.installation(), schema))
+            await own.execute(in_schema(sql("clock"), schema))
     finally:
         await inside.close()

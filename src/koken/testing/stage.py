@@ -7,7 +7,7 @@ from contextlib import aclosing, asynccontextmanager, contextmanager
 from datetime import datetime
 from typing import Any
 
-from koken.client import Link
+from koken.client.link import Link
 from koken.define.registry import Program
 from koken.executors import capture
 from koken.model.duration import in_words

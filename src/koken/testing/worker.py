@@ -11,13 +11,14 @@ import math
 import os
 import socket
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from importlib.metadata import version
 
 from typing_extensions import override
 
-from koken.client import Link
+from koken.client.link import Link
 from koken.define.registry import Program, Registry
 from koken.engine import claim, pulse, register
 from koken.engine.claim import Claimed
@@ -25,6 +26,7 @@ from koken.engine.finish import Ending, Finished
 from koken.engine.publish import publish
 from koken.engine.record import Line
 from koken.engine.register import Label
+from koken.model.job import JobSpec
 from koken.runtime.chores import Chores
 from koken.runtime.finisher import Finisher
 from koken.runtime.limits import apply_limits
@@ -41,6 +43,8 @@ from koken.testing.clock import Clock
 NAME = "test worker"
 AT_ONCE = frozenset({"fire", "wake"})
 """Chores that may find more to do as soon as they have done something."""
+MOST_RETURNS = 1000
+"""Times that a run may come back at one moment."""
 
 
 class Vanished(BaseException):
@@ -75,7 +79,7 @@ class HandWorker:
         self.cast = cast
         self.clock = clock
         self.id = 0
-        self.published: tuple[str, ...] | None = None
+        self.published: list[JobSpec] | None = None
         self.carrying: Carried | None = None
         self.killed = False
         self.again: float | None = None
@@ -114,30 +118,39 @@ class HandWorker:
         self.runner.finished(endings, done)
 
     async def work(self) -> list[int]:
-        """Do all that can be done at this moment; returns the runs carried, in their order."""
-        carried: list[int] = []
+        """Do all that can be done at this moment; returns the runs carried, in their order.
+
+        Raises ``RuntimeError`` when a run comes back at once again and again.
+        """
+        carried: Counter[int] = Counter()
         while True:
             await self.be_there()
             due = await self.sweep()
             run = await self.take()
             if run is not None:
-                carried.append(run.id)
+                carried[run.id] += 1
                 await self.carry(run)
+                if carried[run.id] == MOST_RETURNS:
+                    raise RuntimeError(
+                        f"run {run.id} came back {MOST_RETURNS:,} times at one moment"
+                    )
             elif not due & AT_ONCE:
-                return carried
+                return list(carried)
 
     async def be_there(self) -> None:
         """Publish what the program declares, and register, where that is still to be done."""
-        declared = tuple(self.program.registry.jobs)
-        if self.published is None:
-            await apply_limits(self.db, self.config.limits, by=NAME)
-            await enter_lifespan(self.program, self.cleanup)
+        declared = [job.spec for job in self.program.registry]
         if self.published != declared:
-            specs = [job.spec for job in self.program.registry]
-            await publish(self.db, self.program.name, specs, by=NAME, whole=True)
+            await publish(self.db, self.program.name, declared, by=NAME, whole=True)
+            if self.published is None:
+                await apply_limits(self.db, self.config.limits, by=NAME)
+                self.runner.state = await enter_lifespan(self.program, self.cleanup)
             self.published = declared
         if not self.id:
-            self.id = await register.register(self.db, self.label(), self.config.queues)
+            queues = {job.spec.queue: 1 for job in self.program.registry}
+            self.id = await register.register(
+                self.db, self.label(), {**queues, **self.config.queues}
+            )
 
     def label(self) -> Label:
         """What it tells of itself."""

@@ -1,8 +1,4 @@
-"""``Client`` and ``AsyncClient``: the same verbs, one blocks and the other awaits.
-
-The verbs are written once, for ``AsyncClient``. ``Client`` carries them out on a loop in a thread
-of its own, and speaks itself only where a caller's blocking connection must.
-"""
+"""``AsyncClient``: the verbs of a program that awaits. They are written here, once."""
 
 from __future__ import annotations
 
@@ -13,14 +9,12 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
-from koken.config import Config, load
+from koken.client.arguments import bound, texts
+from koken.client.link import Link
 from koken.define.job import Job
-from koken.define.registry import Program, Registry
+from koken.define.registry import Program
 from koken.engine import control, start
-from koken.engine.publish import publish
 from koken.errors import (
-    DeclarationError,
-    InvalidArguments,
     NotFound,
     RunCancelled,
     RunFailed,
@@ -30,9 +24,7 @@ from koken.model import codec
 from koken.model.duration import Duration, seconds
 from koken.model.run import Run
 from koken.model.states import State
-from koken.portal import Portal
 from koken.store.callers import Caller
-from koken.store.database import Database
 from koken.views import logs, runs
 from koken.views.logs import LogLine
 from koken.views.why import Why, why
@@ -44,62 +36,6 @@ LONGEST_LOOK = 0.5
 """Seconds between two looks at a run that is waited for."""
 
 ONE_RUN = f"select {runs.COLUMNS} from {runs.TABLES} where r.id = $1"
-
-
-class Link:
-    """What the clients of one program share: settings, connections, what is published."""
-
-    def __init__(self, program: Program | str) -> None:
-        if isinstance(program, str):
-            if not program.startswith(("postgresql://", "postgres://")):
-                raise DeclarationError(
-                    f"{program!r} is no address of a database; it begins with postgresql://"
-                )
-            self.registry = Registry()
-            self.name = ""
-            self.config: Config = load({"database_url": program})
-        else:
-            self.registry = program.registry
-            self.name = program.name
-            self.config = load(program.settings)
-        if not self.config.database_url:
-            raise DeclarationError(
-                "no database: set KOKEN_DATABASE_URL, or database_url in koken.toml. "
-                "For a private one, run `koken dev`"
-            )
-        self.db = Database(
-            self.config.database_url, schema=self.config.schema, size=8, pooled=self.config.pooled
-        )
-        self.views = Database(
-            self.config.database_url,
-            schema=self.config.schema,
-            size=4,
-            planner="default",
-            pooled=self.config.pooled,
-        )
-        self.published: set[str] = set()
-        self.publishing = asyncio.Lock()
-
-    async def publish(self, job: Job[..., Any], by: str) -> None:
-        """Make sure that a job is known before it is started for the first time."""
-        if job.name in self.published or job.foreign:
-            return
-        async with self.publishing:
-            if job.name not in self.published:
-                await publish(self.db, self.name, [job.spec], by=by or "client", whole=False)
-                self.published.add(job.name)
-
-    async def close(self) -> None:
-        """Let go of the connections."""
-        await self.db.close()
-        await self.views.close()
-
-
-def bound(job: Job[P, R], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a start as plain values, checked where the job is declared here."""
-    if not isinstance(job, Job):
-        raise TypeError(f"{job!r} is no job; declare it with @app.job, or use koken.Job('name')")
-    return job.body.bind(args, kwargs)
 
 
 def number(run: Run[Any] | int | str) -> int | str:
@@ -331,118 +267,3 @@ class AsyncClient:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
-
-
-def texts(job: Job[..., Any], rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Rows of arguments as JSON texts; the first bad one is refused with its place."""
-    found = []
-    for place, row in enumerate(rows):
-        try:
-            found.append(codec.encode(bound(job, (), row), name="the arguments"))
-        except InvalidArguments as error:
-            raise InvalidArguments(f"row {place}: {error}", error.problems) from None
-    return found
-
-
-class Client:
-    """As ``AsyncClient``, for programs that block. Safe to share between threads.
-
-    It opens on first use; ``with`` closes it.
-    """
-
-    def __init__(self, program: Program | str, /, *, by: str = "", workspace: str = "") -> None:
-        self.awaiting = AsyncClient(program, by=by, workspace=workspace)
-        self.portal = Portal()
-        self.caller: Caller | None = None
-
-    def using(
-        self, connection: Any = None, /, *, by: str | None = None, workspace: str | None = None
-    ) -> Self:
-        """A copy that acts inside ``connection``'s transaction, as somebody, or elsewhere.
-
-        ``connection`` is one of psycopg 3, SQLAlchemy or Django.
-        """
-        other = copy.copy(self)
-        other.awaiting = self.awaiting.using(by=by, workspace=workspace)
-        if connection is not None:
-            other.caller = Caller(connection, self.awaiting.link.config.schema)
-            if other.caller.is_async:
-                raise TypeError("this connection awaits; use AsyncClient, or a blocking connection")
-        return other
-
-    def start(self, job: Job[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Run[R]:
-        """As ``AsyncClient.start``."""
-        plain = bound(job, args, kwargs)
-        if self.caller is None:
-            return self.portal.call("start", self.awaiting.start_bound(job, plain))
-        mine = self.awaiting
-        self.portal.call("start", mine.link.publish(job, mine.by))
-        given = start.parameters(job.name, plain, mine.workspace, job.options, mine.by)
-        (row,) = self.caller.fetch(start.START.text("koken"), *given)
-        (found,) = self.caller.fetch(ONE_RUN, row["run_id"])
-        return runs.run_of(found)
-
-    def start_many(self, job: Job[..., R], rows: Iterable[Mapping[str, Any]], /) -> list[Run[R]]:
-        """As ``AsyncClient.start_many``."""
-        if self.caller is not None:
-            raise TypeError("start_many has a transaction of its own; start the rows one by one")
-        return self.portal.call("start_many", self.awaiting.start_texts(job, texts(job, rows)))
-
-    def get(self, run: Run[R] | int | str) -> Run[R]:
-        """As ``AsyncClient.get``."""
-        return self.portal.call("get", self.awaiting.get(run))
-
-    def find(self, query: str = "", *, limit: int = 50) -> list[Run[Any]]:
-        """As ``AsyncClient.find``."""
-        return self.portal.call("find", self.awaiting.find(query, limit=limit))
-
-    def logs(self, run: Run[Any] | int | str, *, limit: int = 1000) -> list[LogLine]:
-        """As ``AsyncClient.logs``."""
-        return self.portal.call("logs", self.awaiting.logs(run, limit=limit))
-
-    def why(self, run: Run[Any] | int | str) -> Why:
-        """As ``AsyncClient.why``."""
-        return self.portal.call("why", self.awaiting.why(run))
-
-    def wait(self, run: Run[R] | int | str, timeout: Duration | None = None) -> Run[R]:
-        """As ``AsyncClient.wait``."""
-        return self.portal.call("wait", self.awaiting.wait(run, timeout))
-
-    def result(self, run: Run[R], timeout: Duration | None = None) -> R:
-        """As ``AsyncClient.result``."""
-        return self.portal.call("result", self.awaiting.result(run, timeout))
-
-    def cancel(self, run: Run[R] | int | str, *, reason: str = "") -> Run[R]:
-        """As ``AsyncClient.cancel``."""
-        return self.portal.call("cancel", self.awaiting.cancel(run, reason=reason))
-
-    def retry(
-        self,
-        run: Run[R] | int | str,
-        *,
-        args: Mapping[str, Any] | None = None,
-        reason: str = "",
-    ) -> Run[R]:
-        """As ``AsyncClient.retry``."""
-        return self.portal.call("retry", self.awaiting.retry(run, args=args, reason=reason))
-
-    def acknowledge(self, run: Run[R] | int | str, *, reason: str = "") -> Run[R]:
-        """As ``AsyncClient.acknowledge``."""
-        return self.portal.call("acknowledge", self.awaiting.acknowledge(run, reason=reason))
-
-    def close(self) -> None:
-        """As ``AsyncClient.close``."""
-        if self.portal.open:
-            self.portal.call("close", self.awaiting.close())
-            self.portal.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

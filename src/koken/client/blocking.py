@@ -1,0 +1,132 @@
+"""``Client``: the same verbs for a program that blocks.
+
+It carries them out on a loop in a thread of its own, and speaks itself only where a caller's
+blocking connection must.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, ParamSpec, Self, TypeVar
+
+from koken.client.arguments import bound, texts
+from koken.client.awaiting import ONE_RUN, AsyncClient
+from koken.client.portal import Portal
+from koken.define.job import Job
+from koken.define.registry import Program
+from koken.engine import start
+from koken.model.duration import Duration
+from koken.model.run import Run
+from koken.store.callers import Caller
+from koken.views import runs
+from koken.views.logs import LogLine
+from koken.views.why import Why
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Client:
+    """As ``AsyncClient``, for programs that block. Safe to share between threads.
+
+    It opens on first use; ``with`` closes it.
+    """
+
+    def __init__(self, program: Program | str, /, *, by: str = "", workspace: str = "") -> None:
+        self.awaiting = AsyncClient(program, by=by, workspace=workspace)
+        self.portal = Portal()
+        self.caller: Caller | None = None
+
+    def using(
+        self, connection: Any = None, /, *, by: str | None = None, workspace: str | None = None
+    ) -> Self:
+        """A copy that acts inside ``connection``'s transaction, as somebody, or elsewhere.
+
+        ``connection`` is one of psycopg 3, SQLAlchemy or Django.
+        """
+        other = copy.copy(self)
+        other.awaiting = self.awaiting.using(by=by, workspace=workspace)
+        if connection is not None:
+            other.caller = Caller(connection, self.awaiting.link.config.schema)
+            if other.caller.is_async:
+                raise TypeError("this connection awaits; use AsyncClient, or a blocking connection")
+        return other
+
+    def start(self, job: Job[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Run[R]:
+        """As ``AsyncClient.start``."""
+        plain = bound(job, args, kwargs)
+        if self.caller is None:
+            return self.portal.call("start", self.awaiting.start_bound(job, plain))
+        mine = self.awaiting
+        self.portal.call("start", mine.link.publish(job, mine.by))
+        given = start.parameters(job.name, plain, mine.workspace, job.options, mine.by)
+        (row,) = self.caller.fetch(start.START.text("koken"), *given)
+        (found,) = self.caller.fetch(ONE_RUN, row["run_id"])
+        return runs.run_of(found)
+
+    def start_many(self, job: Job[..., R], rows: Iterable[Mapping[str, Any]], /) -> list[Run[R]]:
+        """As ``AsyncClient.start_many``."""
+        if self.caller is not None:
+            raise TypeError("start_many has a transaction of its own; start the rows one by one")
+        return self.portal.call("start_many", self.awaiting.start_texts(job, texts(job, rows)))
+
+    def get(self, run: Run[R] | int | str) -> Run[R]:
+        """As ``AsyncClient.get``."""
+        return self.portal.call("get", self.awaiting.get(run))
+
+    def find(self, query: str = "", *, limit: int = 50) -> list[Run[Any]]:
+        """As ``AsyncClient.find``."""
+        return self.portal.call("find", self.awaiting.find(query, limit=limit))
+
+    def logs(self, run: Run[Any] | int | str, *, limit: int = 1000) -> list[LogLine]:
+        """As ``AsyncClient.logs``."""
+        return self.portal.call("logs", self.awaiting.logs(run, limit=limit))
+
+    def why(self, run: Run[Any] | int | str) -> Why:
+        """As ``AsyncClient.why``."""
+        return self.portal.call("why", self.awaiting.why(run))
+
+    def wait(self, run: Run[R] | int | str, timeout: Duration | None = None) -> Run[R]:
+        """As ``AsyncClient.wait``."""
+        return self.portal.call("wait", self.awaiting.wait(run, timeout))
+
+    def result(self, run: Run[R], timeout: Duration | None = None) -> R:
+        """As ``AsyncClient.result``."""
+        return self.portal.call("result", self.awaiting.result(run, timeout))
+
+    def cancel(self, run: Run[R] | int | str, *, reason: str = "") -> Run[R]:
+        """As ``AsyncClient.cancel``."""
+        return self.portal.call("cancel", self.awaiting.cancel(run, reason=reason))
+
+    def retry(
+        self,
+        run: Run[R] | int | str,
+        *,
+        args: Mapping[str, Any] | None = None,
+        reason: str = "",
+    ) -> Run[R]:
+        """As ``AsyncClient.retry``."""
+        return self.portal.call("retry", self.awaiting.retry(run, args=args, reason=reason))
+
+    def acknowledge(self, run: Run[R] | int | str, *, reason: str = "") -> Run[R]:
+        """As ``AsyncClient.acknowledge``."""
+        return self.portal.call("acknowledge", self.awaiting.acknowledge(run, reason=reason))
+
+    def close(self) -> None:
+        """As ``AsyncClient.close``."""
+        if self.portal.open:
+            self.portal.call("close", self.awaiting.close())
+            self.portal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,95 @@
+"""A worker as a whole, in this process: what bodies are given, and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import pytest
+
+import koken
+from koken.config import load
+from koken.runtime.worker import Worker
+from tests.support.moments import until
+
+
+def worker_of(app: koken.App) -> Worker:
+    """A worker of ``app`` with a few slots."""
+    return Worker(app, load({**app.settings, "worker": {"queues": {"default": 5}}}))
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+async def test_bodies_find_what_the_lifespan_gave(database_url: str, kind: str) -> None:
+    left: list[str] = []
+
+    @contextmanager
+    def around() -> Iterator[str]:
+        yield "warm"
+        left.append("sync")
+
+    @asynccontextmanager
+    async def async_around() -> AsyncIterator[str]:
+        yield "warm"
+        left.append("async")
+
+    lifespan = around if kind == "sync" else async_around
+    app = koken.App("lives", lifespan=lifespan, database_url=database_url)
+
+    @app.job
+    def plain(ctx: koken.Context) -> str:
+        return str(ctx.state)
+
+    @app.job
+    async def awaiting(ctx: koken.AsyncContext) -> str:
+        return str(ctx.state)
+
+    worker = worker_of(app)
+    async with koken.AsyncClient(app) as client:
+        await worker.start()
+        runs = [await client.start(plain), await client.start(awaiting)]
+        assert [await client.result(run, timeout="20s") for run in runs] == ["warm", "warm"]
+        assert left == []
+        await worker.stop()
+    assert left == [kind]
+
+
+async def test_a_stopped_worker_has_left_and_stops_again(database_url: str) -> None:
+    app = koken.App("lives", database_url=database_url)
+    worker = worker_of(app)
+    await worker.start()
+    await worker.stop()
+    await worker.stop()
+    assert worker.gone.is_set()
+    async with koken.AsyncClient(app) as client:
+        rows = await client.link.db.run(
+            lambda tx: tx.fetch_text("select stopped_at, cleared_at from koken.worker")
+        )
+    assert None not in tuple(rows[0])
+
+
+async def test_a_worker_that_never_started_stops(database_url: str) -> None:
+    await worker_of(koken.App(database_url=database_url)).stop()
+
+
+async def test_a_waiting_run_wakes_at_its_moment(database_url: str) -> None:
+    """The worker that parked a run wakes it by itself."""
+    app = koken.App("lives", database_url=database_url)
+    seen: list[int] = []
+
+    @app.job(max_attempts=3, backoff=koken.Backoff("fixed", base=0.2))
+    async def flaky(ctx: koken.AsyncContext) -> int:
+        seen.append(ctx.attempt)
+        if ctx.attempt < 3:
+            raise RuntimeError("not yet")
+        return ctx.attempt
+
+    worker = worker_of(app)
+    async with koken.AsyncClient(app) as client:
+        await worker.start()
+        run = await client.start(flaky)
+        await until(lambda: len(seen) == 3)
+        done = await client.wait(run, timeout="20s")
+        await worker.stop()
+    assert done.started_at is not None
+    assert done.ended_at is not None
+    assert (done.state, done.result, seen) == ("succeeded", 3, [1, 2, 3])
