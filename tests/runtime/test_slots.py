@@ -46,3 +46,13 @@ def test_what_waits_counts_against_the_room() -> None:
     slots = after(0.01)
     slots.begin()
     assert (slots.free, slots.room) == (9, 59)
+
+
+def test_a_queue_is_full_from_its_last_slot_until_one_is_free() -> None:
+    slots = Slots(2)
+    slots.begin()
+    assert slots.full_since is None
+    slots.begin()
+    assert slots.full_since is not None
+    slots.end(1.0)
+    assert slots.full_since is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
@@ -9,6 +10,7 @@ import pytest
 
 import koken
 from koken.config import load
+from koken.runtime import runner
 from koken.runtime.worker import Worker
 from tests.support.moments import until
 
@@ -93,3 +95,30 @@ async def test_a_waiting_run_wakes_at_its_moment(database_url: str) -> None:
     assert done.started_at is not None
     assert done.ended_at is not None
     assert (done.state, done.result, seen) == ("succeeded", 3, [1, 2, 3])
+
+
+async def test_a_queue_that_is_full_for_long_is_told_of_once(
+    database_url: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """bug-037: hung bodies that hold all slots do not go unnoticed."""
+    app = koken.App("lives", database_url=database_url)
+    release = asyncio.Event()
+
+    @app.job
+    async def hangs() -> None:
+        await release.wait()
+
+    worker = worker_of(app)
+    async with koken.AsyncClient(app) as client:
+        await worker.start()
+        runs = await client.start_many(hangs, [{}] * 6)
+        await until(lambda: worker.runner.bodies == 5)
+        await worker.look_round()
+        assert "slots of queue" not in caplog.text
+        monkeypatch.setattr(runner, "FULL_FOR_LONG", 0.0)
+        await worker.look_round()
+        await worker.look_round()
+        assert caplog.text.count("all 5 slots of queue default have been taken for") == 1
+        release.set()
+        assert {(await client.wait(run, "20s")).state for run in runs} == {"succeeded"}
+        await worker.stop()

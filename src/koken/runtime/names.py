@@ -21,6 +21,8 @@ class Names:
         self.jobs: dict[int, str] = {}
         self.workspaces: dict[int, str] = {1: "default", 2: "GLOBAL"}
         self.schedules: dict[int, str] = {}
+        self.queues: dict[int, str] = {}
+        """Those that this worker serves."""
 
     async def learn(self, runs: Sequence[Claimed]) -> None:
         """Know all names that these runs need."""

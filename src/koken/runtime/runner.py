@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ from koken.engine.claim import Claimed
 from koken.engine.finish import Ending, Finished
 from koken.executors.base import Assignment, Executor, Stopped, raised
 from koken.model import codec
+from koken.model.duration import in_words
 from koken.model.run import Trigger, TriggerKind
 from koken.model.states import State
 from koken.runtime import verdict
@@ -23,8 +25,11 @@ from koken.runtime.names import Names
 from koken.runtime.recorder import Recorder
 from koken.runtime.slots import Slots
 
+FULL_FOR_LONG = 300.0
+"""Seconds without a free slot after which a worker says so."""
 PATIENCE = 0.5
 """Seconds that a run which was fetched ahead waits for a slot."""
+logger = logging.getLogger("koken.runner")
 CLOSING_RULES = ("skip_if_failed", "skip_if_running_or_failed")
 
 
@@ -84,6 +89,25 @@ class Runner:
     def room(self) -> dict[int, int]:
         """How many runs of each queue to claim, some of them ahead of a free slot."""
         return {queue: slots.room for queue, slots in self.slots.items()}
+
+    def tell_of_full_queues(self) -> None:
+        """Warn, once each time, of a queue that has had no free slot for long."""
+        now = time.monotonic()
+        for queue_id, slots in self.slots.items():
+            full = slots.full_since is not None and now - slots.full_since > FULL_FOR_LONG
+            if full and not slots.told:
+                slots.told = True
+                going = [
+                    each.run.id for each in self.carried.values() if each.run.queue_id == queue_id
+                ]
+                logger.warning(
+                    "all %s slots of queue %s have been taken for %s, by runs %s; a timeout ends "
+                    "bodies that hang",
+                    slots.total,
+                    self.names.queues.get(queue_id, queue_id),
+                    in_words(now - (slots.full_since or now)),
+                    sorted(going)[:10],
+                )
 
     def free_slots(self, queue_id: int) -> int:
         """How many bodies of a queue may begin now."""

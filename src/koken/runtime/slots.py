@@ -6,6 +6,7 @@ are short, never in a queue with a limit, and what waits too long goes back.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 
 from koken.engine.claim import Claimed
@@ -25,6 +26,10 @@ class Slots:
     def __init__(self, total: int) -> None:
         self.total = total
         self.busy = 0
+        self.full_since: float | None = None
+        """Since when no slot is free, on the machine's clock."""
+        self.told = False
+        """Whether somebody was told that it is full for long."""
         self.pace: float | None = None
         """Mean seconds of a body of late; None before the first."""
         self.waiting: deque[tuple[float, Claimed]] = deque()
@@ -49,10 +54,13 @@ class Slots:
     def begin(self) -> None:
         """A body begins."""
         self.busy += 1
+        if self.busy >= self.total and self.full_since is None:
+            self.full_since = time.monotonic()
 
     def end(self, took: float) -> None:
         """A body has ended, after ``took`` seconds."""
         self.busy -= 1
+        self.full_since, self.told = None, False
         if self.pace is None or took > SHORT:
             self.pace = took  # a long one is believed at once
         else:

@@ -89,6 +89,7 @@ class Worker:
         # a start that is given up ends above, or not at all: below nothing waits
         self.wire({queues[name]: slots for name, slots in self.config.queues.items()})
         self.runner.state = state
+        self.names.queues = {number: name for name, number in queues.items()}
         self.heart = Heart(
             lambda: self.database(size=1),
             timing=self.config.timing,
@@ -137,7 +138,7 @@ class Worker:
             timing=self.config.timing,
             keep=self.config.keep,
             on_ready=self.claimer.tell,
-            audit=self.claimer.audit,
+            audit=self.look_round,
         )
         listener = Listener(
             self.config.listen_url or self.config.database_url,
@@ -154,6 +155,11 @@ class Worker:
             # behind a pooler a LISTEN would be somebody else's with the next transaction
             *([listener] if self.config.listen_url or not self.config.pooled else []),
         )
+
+    async def look_round(self) -> None:
+        """See that we know what we hold, and that slots come free."""
+        await self.claimer.audit()
+        self.runner.tell_of_full_queues()
 
     def serves(self) -> str:
         """The queues with their slots, for people."""
