@@ -65,7 +65,7 @@ def complain(error: Exception) -> int:
         text, code = f"{usage().rstrip('.')} (see {path_of(error)} --help)", 2
     else:
         text, code = unexpected(error), 1
-    print("koken:", " ".join(text.split()), file=sys.stderr)
+    print("koken:", " ".join(map(str.strip, text.splitlines())), file=sys.stderr)
     return code
 
 

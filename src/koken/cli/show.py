@@ -15,6 +15,7 @@ from koken.cli.common import Common
 from koken.cli.output import DIM, GAP, Column
 from koken.cli.place import with_client
 from koken.client.awaiting import AsyncClient
+from koken.errors import NotFound
 from koken.model.run import Run
 from koken.views import logs
 from koken.views.logs import LogLine

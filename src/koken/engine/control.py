@@ -21,6 +21,7 @@ from koken.store.statements import Statement
 CANCEL = Statement("cancel")
 RETRY = Statement("retry")
 ACKNOWLEDGE = Statement("acknowledge")
+QUEUE_IDS = Statement("queue_ids")
 SET_QUEUE = Statement("set_queue")
 PAUSE_QUEUE = Statement("pause_queue")
 PAUSE_SCHEDULES = Statement("pause_schedules")
@@ -85,6 +86,7 @@ async def set_queue(
     reason: str | None,
 ) -> None:
     """Set how many runs of a queue go at once, and how many start a second; None for no limit."""
+    await db.fetch(QUEUE_IDS, [name])  # makes it, where nobody has used it yet
     await db.fetch(
         SET_QUEUE,
         name,

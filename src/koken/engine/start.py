@@ -61,7 +61,7 @@ async def start(
     """
     given = parameters(job, args, workspace, options, by)
     (row,) = await db.fetch(START, *given)
-    if row["verdict"] == "started":
+    if row["in_line"]:
         await take_locks(db, row["run_id"])
     return Started(row["run_id"], row["verdict"])
 

@@ -22,6 +22,8 @@ HUNGRY_PERIOD = 5.0
 """Seconds between two notes that this worker wants to be told."""
 AUDIT_PERIOD = 15.0
 """Seconds between two looks whether we hold what we do not know of."""
+BREATH = 0.05
+"""Seconds until the next look while too many endings wait for delivery."""
 MOST_UNDELIVERED = 4000
 """Endings that wait for delivery, above which nothing more is claimed."""
 
@@ -68,8 +70,10 @@ class Claimer(Service):
 
     async def turn(self) -> float:
         """Claim once; what a claim without an answer has taken is found again first."""
-        if not self.may_claim() or self.undelivered() > MOST_UNDELIVERED:
+        if not self.may_claim():
             return LONGEST_REST
+        if self.undelivered() > MOST_UNDELIVERED:
+            return BREATH
         if self.in_doubt:
             await self.adopt()
         room = {queue: free for queue, free in self.runner.room().items() if free > 0}

@@ -32,10 +32,11 @@ class RunHost:
         self.pending: Showing | None = None
 
     def log(self, level: str, stream: str, text: str) -> None:
-        """Keep text in the run's log."""
+        """Keep text in the run's log, line by line."""
         self.wrote = True
-        line = Line(self.run.id, self.run.lease, time.monotonic(), level, stream, text)
-        self.on_loop(self.recorder.add_line, line)
+        run, now = self.run, time.monotonic()
+        lines = [Line(run.id, run.lease, now, level, stream, each) for each in text.split("\n")]
+        self.on_loop(self.recorder.add_lines, lines)
 
     def progress(self, percent: int, message: str) -> None:
         """Show how far the run is, at most every second; the last one is shown at the end."""

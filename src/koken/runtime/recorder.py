@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from koken.engine.record import Keeping, Line, Showing, record
@@ -51,8 +52,13 @@ class Recorder(Service):
         self.waiters: list[tuple[int, asyncio.Future[None]]] = []
         self.timer: asyncio.TimerHandle | None = None
 
+    def add_lines(self, lines: Sequence[Line]) -> None:
+        """Keep lines soon. On the worker's loop only."""
+        for line in lines:
+            self.add_line(line)
+
     def add_line(self, line: Line) -> None:
-        """Keep a line soon. On the worker's loop only."""
+        """Keep a line soon."""
         if len(self.lines) == MOST_LINES:
             self.written += 1  # the oldest goes: nobody waits for it
         self.lines.append(line)

@@ -16,7 +16,7 @@ from koken.engine.finish import Ending, Finished
 from koken.executors.base import Assignment, Executor, Stopped, raised
 from koken.model import codec
 from koken.model.duration import in_words
-from koken.model.run import Trigger, TriggerKind
+from koken.model.run import Failure, Trigger, TriggerKind
 from koken.model.states import State
 from koken.runtime import verdict
 from koken.runtime.finisher import Finisher
@@ -165,6 +165,10 @@ class Runner:
         began = time.monotonic()
         try:
             ending = await self.outcome(carried, began)
+        except Exception as error:  # ours, not the body's: the run must not hang on it
+            logger.exception("run %s could not be carried", run.id)
+            failure = Failure(type=type(error).__name__, message=str(error))
+            ending = verdict.broken(run, failure, self.chance())
         finally:
             carried.at_work = False
             self.free(run, time.monotonic() - began)

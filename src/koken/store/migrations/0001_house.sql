@@ -436,7 +436,7 @@ create function koken.start_run(
   p_run_at timestamptz, p_delay float8, p_priority int, p_queue text, p_idempotency_key text,
   p_overlap text, p_logical_at timestamptz, p_trigger_kind text, p_trigger_by text,
   p_schedule_id int, p_since_at timestamptz, p_record_skip boolean,
-  out run_id bigint, out verdict text, out blocker_id bigint, out reason text
+  out run_id bigint, out verdict text, out blocker_id bigint, out reason text, out in_line boolean
 ) language plpgsql as $$
 declare
   now_at timestamptz := koken.now();
@@ -586,6 +586,7 @@ begin
   end if;
 
   verdict := 'started';
+  in_line := born = 'blocked';
   if not inline then
     insert into koken.run_args (run_id, args) values (start_run.run_id, full_args);
   end if;
@@ -927,7 +928,8 @@ returns table (chore text, due_in float8) language sql stable as $$
     select 'expire', extract(epoch from least(
       (select min(start_deadline_at) from koken.run
         where start_deadline_at is not null and started_at is null and finished_at is null),
-      (select min(deadline_at) from koken.run where deadline_at is not null and finished_at is null))
+      (select min(deadline_at) from koken.run
+        where deadline_at is not null and finished_at is null and state <> 'running'))
       - koken.now())::float8
     union all
     select 'rescue', min(case

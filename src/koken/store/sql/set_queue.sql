@@ -4,7 +4,7 @@ with q as (
      set max_running = case when $2::boolean then $3::int else max_running end,
          rate = case when $4::boolean then $5::float8 else rate end,
          burst = case when $4::boolean then $6::int else burst end
-   where id = koken.queue_id($1)
+   where name = $1
   returning id, name, max_running, rate, burst),
 recorded as (
   insert into koken.event (workspace_id, verb, by, reason, detail)

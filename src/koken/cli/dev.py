@@ -1,0 +1,121 @@
+"""``koken dev``: everything that an app needs, in one process that leaves nothing running."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from koken.app import App
+from koken.cli import output, private, servicelog, words
+from koken.cli.common import Common
+from koken.cli.live import Live, list_jobs
+from koken.cli.output import DIM
+from koken.cli.place import SETTING, app_and_config, stated
+from koken.cli.service import begin, end
+from koken.cli.stopping import STOP
+from koken.cli.worker import Queues, changed
+from koken.client.awaiting import AsyncClient
+from koken.config import Config
+from koken.model.timing import DEFAULT, FAST
+from koken.runtime.worker import Worker
+from koken.store import migrate
+from koken.views import catalog
+
+SLOTS = 10
+"""Slots of a queue that the settings do not name."""
+
+
+def dev(
+    ctx: typer.Context,
+    queue: Queues = None,
+    grace: Annotated[
+        str, typer.Option(metavar="DURATION", help="How long bodies may go on after Ctrl-C.")
+    ] = "3s",
+) -> int:
+    """Run an app with a private PostgreSQL and a worker, and show what happens."""
+    common: Common = ctx.obj
+    servicelog.begin(as_json=False, level=logging.WARNING)
+    with ExitStack() as stack:
+        app, config, where = surroundings(common, stack)
+        if STOP.asked:
+            return 0
+        config = changed(with_all_queues(config, app), queue, grace)
+        output.say(
+            ("koken dev", "bold"), f"  {app.name or 'app'} · {where}", (" · Ctrl-C ends it", DIM)
+        )
+        return asyncio.run(go(app, config, common))
+
+
+def surroundings(common: Common, stack: ExitStack) -> tuple[App, Config, str]:
+    """The app, its settings and where its database is; a private one is started if need be.
+
+    Its address is known before it is started: the app, which may make a client when it is read,
+    is to find it, and may also name a database of its own.
+    """
+    planned = ""
+    if not stated():
+        planned = os.environ[SETTING] = private.planned_url()
+    app, config = app_and_config(common)
+    if config.database_url != planned:
+        return app, config, f"database {words.address(config.database_url)}"
+    output.say(("Starting PostgreSQL …", DIM))
+    server = stack.enter_context(private.start(planned))
+    found = replace(config, database_url=server.url)
+    os.environ[SETTING] = server.url
+    shared = "" if server.owned else ", shared with another koken dev"
+    return app, found, f"PostgreSQL {server.version} in {private.DATA}{shared}"
+
+
+def with_all_queues(config: Config, app: App) -> Config:
+    """Settings for a worker that serves every queue of the app, and looks often."""
+    named = {job.spec.queue: SLOTS for job in app.registry}
+    timing = FAST if config.timing == DEFAULT else config.timing
+    return replace(config, queues={**named, **config.queues}, timing=timing)
+
+
+async def go(app: App, config: Config, common: Common) -> int:
+    """Migrate, work, show, and end when asked to."""
+    await migrate.migrate(config.database_url, config.schema)
+    worker = await begin(app, config, STOP)
+    if worker is None:
+        return 0
+    async with AsyncClient(app, by=common.who) as client:
+        live = Live(client.link.views)
+        await live.begin()
+        await greet(client, app)
+        showing = asyncio.ensure_future(live.go())
+        await STOP.wait()
+        await leave(worker, config)
+        showing.cancel()
+        with suppress(asyncio.CancelledError):
+            await showing
+        await live.look()
+    return 0
+
+
+async def greet(client: AsyncClient, app: App) -> None:
+    """Say what there is to run."""
+    known = await catalog.jobs(client.link.views, workspace=client.workspace)
+    list_jobs([job for job in known if job.name in app.registry], datetime.now(UTC))
+
+
+async def leave(worker: Worker, config: Config) -> None:
+    """Stop the worker and say what becomes of what ran."""
+    bodies = worker.runner.bodies
+    if bodies:
+        output.say(
+            f"Stopping: {words.counted(bodies, 'run')} may go on for {config.grace:g} s; "
+            "Ctrl-C again stops at once."
+        )
+    await end(worker, config.grace, STOP)
+    output.say("Stopped; nothing is left running.")
+
+
+COMMANDS = {"dev": dev}

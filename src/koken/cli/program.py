@@ -1,0 +1,75 @@
+"""The commands by theme; only the module of the one that is asked for is imported."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+
+import typer
+from typer.main import get_command
+
+from koken.cli.common import EVERYWHERE, Common
+
+Command = Callable[..., int | None]
+THEMES: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "work": {
+        "koken.cli.dev": ("dev",),
+        "koken.cli.worker": ("worker",),
+        "koken.cli.upkeep": ("migrate", "prune"),
+        "koken.cli.doctor": ("doctor",),
+    },
+    "start": {"koken.cli.start": ("run",)},
+    "read": {
+        "koken.cli.lists": ("jobs", "runs"),
+        "koken.cli.show": ("show", "why"),
+        "koken.cli.follow": ("logs", "watch", "wait"),
+        "koken.cli.calendar": ("schedules", "ticks"),
+        "koken.cli.expressions": ("next",),
+        "koken.cli.floor": ("queues", "workers"),
+    },
+    "mend": {
+        "koken.cli.mend": ("cancel", "retry", "acknowledge"),
+        "koken.cli.lanes": ("queue", "pause", "resume"),
+    },
+}
+"""Theme → module → its commands, in the order in which they are listed."""
+
+
+def carry_out(words: Sequence[str], common: Common) -> int:
+    """Find the command and call it."""
+    program = get_command(program_for(words[0]))
+    result = program.main(list(words), prog_name="koken", standalone_mode=False, obj=common)
+    return result if isinstance(result, int) else 0
+
+
+def program_for(name: str) -> typer.Typer:
+    """A program with the command ``name``; with all of them where that is none of ours."""
+    program = typer.Typer(
+        add_completion=False,
+        rich_markup_mode="rich",
+        help="Koken runs an application's background work on time, once, and where it can be seen.",
+        epilog=EVERYWHERE,
+    )
+    program.callback()(nothing)
+    wanted = [module for module, names in modules().items() if name in names]
+    for theme, found in THEMES.items():
+        for module in found:
+            if not wanted or module in wanted:
+                for command, function in commands(module).items():
+                    program.command(command, rich_help_panel=theme, epilog=EVERYWHERE)(function)
+    return program
+
+
+def nothing() -> None:
+    """A group needs a function of its own."""
+
+
+def modules() -> dict[str, Sequence[str]]:
+    """Module → its commands."""
+    return {module: names for theme in THEMES.values() for module, names in theme.items()}
+
+
+def commands(module: str) -> Mapping[str, Command]:
+    """The commands of a module, by name."""
+    found: Mapping[str, Command] = importlib.import_module(module).COMMANDS
+    return found
