@@ -15,19 +15,25 @@ help:  ## print this
 .PHONY: setup
 setup: $(READY)  ## make the virtual environment with all that the rest needs
 
-$(READY): pyproject.toml Makefile
-	@test -x $(BIN)/python || { \
-	  for python in python3 python3.13 python3.12 python3.11; do \
-	    $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; \
-	    python=; \
-	  done; \
-	  test -n "$$python" || { echo 'Koken needs Python 3.11 or newer on the PATH.' >&2; exit 1; }; \
-	  $$python -m venv $(VENV) || { \
-	    rm -rf $(VENV); \
-	    echo "$$python cannot make a virtual environment (on Debian: apt install python3-venv)." >&2; \
-	    exit 1; }; }
+$(BIN)/python:
+	@for python in python3 python3.13 python3.12 python3.11; do \
+	  $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; \
+	  python=; \
+	done; \
+	test -n "$$python" || { echo 'Koken needs Python 3.11 or newer on the PATH.' >&2; exit 1; }; \
+	$$python -m venv $(VENV) || { \
+	  rm -rf $(VENV); \
+	  echo "$$python cannot make a virtual environment (on Debian: apt install python3-venv)." >&2; \
+	  exit 1; }
+
+# Each stamp stands for a set of packages; the demo needs few, so that it begins soon.
+$(READY): EXTRAS := dev,examples
+$(VENV)/.ready-demo: EXTRAS := embedded,examples
+$(VENV)/.ready-bench: EXTRAS := dev,bench
+
+$(READY) $(VENV)/.ready-demo $(VENV)/.ready-bench: pyproject.toml Makefile | $(BIN)/python
 	@echo 'Installing packages into $(VENV) ...'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,examples,bench]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]'
 	@touch $@
 
 .PHONY: check
@@ -59,11 +65,16 @@ test: $(READY)  ## run the tests against a private PostgreSQL (WORKERS=2, ARGS=t
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 .PHONY: bench
-bench: $(READY)  ## measure
-	$(BIN)/python -m bench
+bench: $(VENV)/.bench  ## measure beside a floor and peers, ten minutes (ARGS='--size small --only drain')
+	$(BIN)/python -m bench $(ARGS)
+
+$(VENV)/.bench: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]' || \
+	  echo 'The peers cannot be installed here; what is missing is left out.' >&2
+	@touch $@
 
 .PHONY: demo
-demo: $(READY)  ## run the main example from beginning to end
+demo: $(VENV)/.ready-demo  ## run the main example from beginning to end
 	$(BIN)/python -m examples.flights.demo
 
 .PHONY: clean

@@ -13,7 +13,7 @@ from bench import proc
 from bench.lab import Base
 from bench.tally import Tally
 
-PATIENCE = 300.0
+PATIENCE = 120.0
 """Seconds that anything may take."""
 LOOK = 0.002
 ROOT = Path(__file__).parent.parent

@@ -67,12 +67,15 @@ class Base:
         """The table as it is a while later: vacuumed, with statistics."""
         await self.connection.execute("vacuum analyze")
 
-    async def fill(self, count: int) -> None:
-        """A backlog of empty jobs."""
+    async def fill(self, count: int, *, sudden: bool = False) -> None:
+        """A backlog of empty jobs. ``sudden``: so new that statistics do not know of it."""
+        if sudden:
+            await self.settle()
         async with self.producer() as producer:
             for begin in range(0, count, BATCH):
                 await producer.start_many(min(BATCH, count - begin))
-        await self.settle()
+        if not sudden:
+            await self.settle()
 
     async def remember(self, count: int) -> None:
         """Jobs that have finished long ago."""

@@ -21,11 +21,11 @@ FIGURES = (
 )
 
 
-async def drain(lab: Lab, base: Base, workers: int) -> Sample:
+async def drain(lab: Lab, base: Base, workers: int, *, sudden: bool = False) -> Sample:
     """Drain a new backlog. From the first body to the last durable ending; ``transactions`` alone
     include the workers' start and end."""
     jobs = int(lab.sizes.jobs * base.system.share)
-    await base.fill(jobs)
+    await base.fill(jobs, sudden=sudden)
     before = await base.finished()
     transactions = await lab.transactions(base)
     async with Crew(base, lab.folder, workers) as crew:

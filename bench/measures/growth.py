@@ -1,4 +1,7 @@
-"""Growth: the drain beside a table full of finished jobs against the drain of an empty one."""
+"""Growth: the drain beside a table full of finished jobs against the drain of an empty one.
+
+The backlog comes suddenly, as in life: the planner's statistics know of finished jobs only.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ async def take(lab: Lab, system: System) -> Sample:
     await empty.empty()
     found = {}
     for base in (empty, full) if lab.round % 2 else (full, empty):
-        found[base.name] = await drain(lab, base, 1)
+        found[base.name] = await drain(lab, base, 1, sudden=True)
     return {
         "ratio": found[full.name]["rate"] / found[empty.name]["rate"],
         "empty": found[empty.name]["rate"],

@@ -8,8 +8,7 @@ from typing import ClassVar
 
 from bench.systems.base import Producer, System
 from bench.tally import Tally
-from koken.app import App
-from koken.client import AsyncClient
+from koken import App, AsyncClient
 from koken.config import Config
 from koken.engine.publish import publish
 from koken.runtime.worker import Worker
@@ -45,7 +44,7 @@ def app_with(tally: Tally, url: str) -> App:
     async def stamped(sent: int) -> None:
         tally.arrive(sent)
 
-    @app.job(name="ticked")
+    @app.job(name="ticked", overlap="allow")
     async def ticked() -> None:
         tally.add()
 
@@ -89,8 +88,8 @@ class Koken(System):
     forget = "truncate koken.run, koken.run_args, koken.attempt, koken.tick, koken.event"
     history = FINISHED_RUNS
     statements: ClassVar[Mapping[str, str]] = {
-        "claim": "%update koken.run%l.mark%",
-        "bottom": "%update koken.run%from mine l%",
+        "claim": "%skip locked%lease = r.lease +%",
+        "bottom": "%with recursive lane%lease = r.lease +%",
         "finish": "%r.lease = d.lease%",
     }
 

@@ -43,7 +43,9 @@ class RawProducer:
 
     async def start_many(self, count: int) -> None:
         rows = [(0,)] * count
-        await self.connection.copy_records_to_table("job", records=rows, columns=["sent"])
+        async with self.connection.transaction():
+            await self.connection.copy_records_to_table("job", records=rows, columns=["sent"])
+            await self.connection.execute("notify job")
 
     async def close(self) -> None:
         await self.connection.close()

@@ -27,6 +27,10 @@ class Deliveries:
         self.next()
         self.next(share=0.5)
 
+    def files(self) -> list[str]:
+        """The names of the files that are there, oldest first."""
+        return sorted(file.name for file in self.inbox.glob("*.csv.gz"))
+
     def next(self, share: float = 1.0) -> None:
         """Deliver the next day, or the first part of its file; nothing after the last."""
         if self.delivered < len(self.days):

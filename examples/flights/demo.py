@@ -39,7 +39,7 @@ async def perform(folder: Path) -> int:
         show = Show(screen, folder, encore=screen.terminal)
         playing = asyncio.ensure_future(show.play())
         for ending in ENDINGS:
-            asyncio.get_running_loop().add_signal_handler(ending, playing.cancel)
+            asyncio.get_running_loop().add_signal_handler(ending, end, playing)
         try:
             await playing
         except asyncio.CancelledError:
@@ -51,6 +51,12 @@ async def perform(folder: Path) -> int:
             screen.say(f"The demo ends here: {error}")
             return 1
         return 0
+
+
+def end(playing: asyncio.Task[None]) -> None:
+    """Begin to tidy up; asking again neither hurries that nor breaks it off."""
+    if not playing.cancelling():
+        playing.cancel()
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ def delay_report(ctx: Context, day: date | None = None) -> Report:
             found.count(flight)
         ctx.progress(90 * number / len(rows), f"{number} of {len(rows)} flights")
     for why, count in found.reasons.most_common():
-        ctx.log.warning("%s rows left out: %s", count, why)
+        ctx.log.warning("%s: %s left out", why, count)
     page = publish(found, airline_names(), REPORTS)
     print(f"wrote {page}")  # goes into the log of the run
     return Report(

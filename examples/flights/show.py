@@ -59,6 +59,8 @@ class Show:
         async with AsyncExitStack() as stack:
             client = await self.set_up(stack)
             self.screen.heading("Two days in February")
+            first, second = self.airline.files()
+            self.screen.line("airline", f"delivers {first}, and half of {second}", at=now())
             await first_of(self.follow(client), self.guard(), self.hurry())
 
     async def set_up(self, stack: AsyncExitStack) -> AsyncClient:
@@ -157,18 +159,22 @@ class Show:
         self.teller.history(run, attempts, await client.logs(run))
         self.screen.heading("Try next")
         if self.encore:
-            self.screen.say("The show goes on, a day each 10 s, until Ctrl-C. In another terminal:")
-            self.screen.code(f"export KOKEN_DATABASE_URL={client.link.config.database_url}")
-            self.screen.code(
-                f"{stage.shown(stage.KOKEN)} show {run.id}     # also: logs, why, runs"
-            )
-            self.screen.code(f"kill -9 {self.workers[-1].process.pid}     # the other takes over")
-            self.screen.heading("Further days")
-            return
-        here = stage.shown(stage.KOKEN)
-        self.screen.code(f"{here} dev --app {APP}    # in earnest")
-        self.screen.code("less examples/flights/jobs.py    # the job that you saw")
-        self.screen.code("less docs/tutorial.md            # one of your own")
+            self.invite(run, client.link.config.database_url)
+        else:
+            koken = stage.shown(stage.KOKEN)
+            self.screen.code(f"{koken} dev --app {APP}")
+            self.screen.code(f"{koken} run {JOB} --wait    # in another terminal")
+            self.screen.code("less examples/flights/jobs.py docs/tutorial.md")
+
+    def invite(self, run: Run[Any], url: str) -> None:
+        """What somebody at a terminal may try while the show goes on."""
+        koken = stage.shown(stage.KOKEN)
+        self.screen.say(f"A day each {PERIOD} s follows, until Ctrl-C. In another terminal:")
+        self.screen.code(f"export KOKEN_DATABASE_URL={url}")
+        self.screen.code(f"{koken} show {run.id}")
+        self.screen.code(f"{koken} runs")
+        self.screen.code(f"kill -9 {self.workers[-1].process.pid}    # the other worker takes over")
+        self.screen.heading("Further days")
 
 
 async def first_of(*work: Coroutine[Any, Any, None]) -> None:

@@ -63,7 +63,8 @@ class Teller:
         if run.state.ended:
             self.screen.line(run.state.value, f"run {run.id}: {why}", attempt.ended_at)
             return
-        self.screen.line("failed", f"run {run.id}: {why}", attempt.ended_at)
+        word = attempt.outcome if attempt.outcome == "lost" else "failed"
+        self.screen.line(word, f"run {run.id}: {why}", attempt.ended_at)
         if run.wait and run.wait.until and attempt.ended_at:
             pause = (run.wait.until - attempt.ended_at).total_seconds()
             text = f"run {run.id}: the next attempt comes in {pause:.0f} s"

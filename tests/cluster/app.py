@@ -24,8 +24,13 @@ app = koken.App("cluster")
 
 def note(what: str, ctx: Facts) -> None:
     """Say what a body does, with its run, its lease and its process."""
-    lease: int = ctx.assignment.lease  # type: ignore[attr-defined]  # bodies have no business with it
-    say(f"{what} {ctx.run_id} {lease} {os.getpid()}")
+    say(f"{what} {ctx.run_id} {lease(ctx)} {os.getpid()}")
+
+
+def lease(ctx: Facts) -> int:
+    """The run's lease, with which bodies have no business otherwise."""
+    found: int = ctx.assignment.lease  # type: ignore[attr-defined]  # not in the public face
+    return found
 
 
 def say(line: str) -> None:
@@ -36,13 +41,22 @@ def say(line: str) -> None:
 
 
 def wait_for(ctx: Context, gate: str) -> str:
-    """Stay until the gate is there, and go when asked to."""
+    """Stay until the gate is there, and go when asked to; says which lease it had."""
     note("began", ctx)
-    while not (FOLDER / gate).exists():
-        ctx.heartbeat()
-        time.sleep(LOOK)
+    try:
+        while not is_open(gate, ctx):
+            ctx.heartbeat()
+            time.sleep(LOOK)
+    except BaseException:
+        note("left", ctx)
+        raise
     note("ended", ctx)
-    return gate
+    return f"lease {lease(ctx)}"
+
+
+def is_open(gate: str, ctx: Facts) -> bool:
+    """Whether the gate is there, for all or for this lease."""
+    return (FOLDER / gate).exists() or (FOLDER / f"{gate}.{lease(ctx)}").exists()
 
 
 @app.job(effect="pure")
@@ -53,10 +67,14 @@ def hold_thread(ctx: Context, gate: str = "go") -> str:
 @app.job(effect="pure")
 async def hold_loop(ctx: AsyncContext, gate: str = "go") -> str:
     note("began", ctx)
-    while not (FOLDER / gate).exists():
-        await asyncio.sleep(LOOK)
+    try:
+        while not is_open(gate, ctx):  # noqa: ASYNC110 - gates are files
+            await asyncio.sleep(LOOK)
+    except BaseException:
+        note("left", ctx)
+        raise
     note("ended", ctx)
-    return gate
+    return f"lease {lease(ctx)}"
 
 
 @app.job(effect="pure", executor="process")
@@ -133,6 +151,9 @@ def narrow(ctx: Context, gate: str = "go") -> str:
 
 @app.job(effect="pure", queue="narrow")
 async def narrow_quick(ctx: AsyncContext) -> None:
+    """Tells how many of its queue are under way, itself included."""
+    note("began", ctx)
+    await asyncio.sleep(LOOK)
     note("ended", ctx)
 
 

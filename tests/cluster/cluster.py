@@ -23,6 +23,7 @@ from tests.support.moments import until
 from tests.support.postgres import scratch_directory
 
 ROOT = Path(__file__).parents[2]
+FOLDER = "KOKEN_TEST_FOLDER"
 TIMING = Timing(
     beat=0.5, beat_deadline=1.5, stop_after=3, kill_after=8, lease=9.2, confirm=3, sweep=0.5
 )
@@ -34,7 +35,7 @@ TAKEOVER = TIMING.takeover + MARGIN
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a body said: ``began``, ``ended``, …, in which run, under which lease, in which process."""
+    """What a body said (``began``, ``ended``, …), and its run, lease and process."""
 
     what: str
     run_id: int
@@ -108,7 +109,7 @@ class Cluster:
             self.connection.terminate()
 
     def launch(self, name: str = "", *, url: str = "", **settings: Any) -> WorkerProcess:
-        """Start a worker process; ``settings`` are as in ``koken.toml``."""
+        """Start ``koken worker``; ``settings`` are as in ``koken.toml``."""
         name = name or f"w{len(self.workers) + 1}"
         whole = {
             "app": "tests.cluster.app:app",
@@ -117,17 +118,20 @@ class Cluster:
             "worker": {"queues": {"default": 20}, "grace": 10},
             **settings,
         }
-        log = self.folder / f"{name}.log"
-        with log.open("ab") as target:
+        home = self.folder / name
+        home.mkdir()
+        (home / "koken.toml").write_text(toml(whole))
+        environment = {key: value for key, value in os.environ.items() if key[:6] != "KOKEN_"}
+        with (home / "log").open("ab") as target:
             process = subprocess.Popen(
-                [sys.executable, "-m", "tests.cluster.worker_main", name, json.dumps(whole)],
-                cwd=ROOT,
-                env={**os.environ, "KOKEN_TEST_FOLDER": str(self.folder)},
+                [sys.executable, "-c", "from koken.cli.main import main; main()", "worker"],
+                cwd=home,
+                env={**environment, "PYTHONPATH": str(ROOT), FOLDER: str(self.folder)},
                 stdin=subprocess.DEVNULL,
                 stdout=target,
                 stderr=target,
             )
-        worker = WorkerProcess(name, process, log)
+        worker = WorkerProcess(name, process, home / "log")
         self.workers.append(worker)
         return worker
 
@@ -200,6 +204,18 @@ class Cluster:
             "create or replace function koken.now() returns timestamptz language sql stable"
             f" parallel safe return statement_timestamp() + interval '{length}'"
         )
+
+
+def toml(settings: Mapping[str, Any]) -> str:
+    """Settings as a file has them."""
+    return "\n".join(f"{name} = {inline(value)}" for name, value in settings.items())
+
+
+def inline(value: Any) -> str:
+    """A value, tables included, in one line of TOML."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {inline(item)}" for key, item in value.items()) + "}"
+    return json.dumps(value)
 
 
 def alive(pid: int) -> bool:

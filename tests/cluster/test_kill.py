@@ -45,6 +45,8 @@ async def test_kill_9_with_ten_running(cluster: Cluster) -> None:
     assert len(cluster.facts("step")) == 1
     rows = await cluster.rows("select distinct lease, attempt, infra_attempt from koken.run")
     assert [tuple(row.values()) for row in rows] == [(2, 1, 1)]
-    lost = await cluster.rows("select run_id, lease, attempt, outcome from koken.attempt order by 1")
+    lost = await cluster.rows(
+        "select run_id, lease, attempt, outcome from koken.attempt order by run_id"
+    )
     assert [tuple(row.values()) for row in lost] == [(run.id, 1, 0, "lost") for run in runs]
     assert (await cluster.client.get(runs[-1])).result == [41, 1]

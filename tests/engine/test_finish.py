@@ -20,7 +20,7 @@ async def test_a_success_keeps_the_result_and_the_time(house: House) -> None:
     await house.start()
     (run,) = await house.claim()
     await house.pass_time(seconds=90)
-    done = await house.finish(run, result='{"rows": 7}', took=90.0)
+    done = await house.finish(run, result='{"rows": 7}')
     row = await house.row(run.id)
     assert done.moved == {run.id: State.SUCCEEDED}
     assert (row["state"], row["result"], row["attempt"]) == ("succeeded", '{"rows": 7}', 1)
@@ -40,7 +40,6 @@ async def test_a_failed_try_leaves_a_record(house: House) -> None:
         wait_cause=WaitCause.RETRY,
         delay=300.0,
         error='{"type": "OSError", "message": "no space"}',
-        took=10.0,
     )
     row = await house.row(run.id)
     assert (row["state"], row["wait_cause"], row["attempt"]) == ("waiting", "retry", 1)

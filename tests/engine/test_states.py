@@ -76,7 +76,7 @@ FROM_STATES = re.compile(
 
 @pytest.mark.parametrize("name", sorted(STATEMENTS))
 def test_statements_that_write_a_state_name_their_from_states(name: str) -> None:
-    """I1. Each ``set state = …`` has a where clause with states, and every move it makes is legal."""
+    """I1. Each ``set state = …`` has from-states in its where clause, and its moves are legal."""
     for update in re.split(r"update koken\.run", STATEMENTS[name])[1:]:
         head, _, rest = update.partition(" where ")
         written = re.search(

@@ -55,7 +55,7 @@ def job(**options: Any) -> Job[..., Any]:
 
 def what(answer: Answer, run: Claimed = RUN, **options: Any) -> tuple[Any, ...] | None:
     """State, outcome, what was spent, delay."""
-    found = verdict.ending(run, job(**options), answer, 2.0, 0.0)
+    found = verdict.ending(run, job(**options), answer, 0.0)
     return found and (found.state.value, found.outcome, found.spent, found.delay)
 
 
@@ -103,6 +103,11 @@ def test_errors_that_are_never_retried_fail_at_once_and_so_do_their_kinds() -> N
     )
 
 
+def test_arguments_that_do_not_fit_are_not_tried_again() -> None:
+    error = koken.errors.InvalidArguments("report(n): 'x' is not a whole number")
+    assert what(raised(error)) == ("failed", "failed", "attempt", 0.0)
+
+
 def test_a_job_may_compute_its_waits_or_give_up() -> None:
     def rule(attempt: int, error: Exception) -> str | None:
         return None if "fatal" in str(error) else f"{attempt * 7}s"
@@ -115,7 +120,7 @@ def test_a_broken_backoff_fails_the_run_and_says_so() -> None:
     def rule(attempt: int, error: Exception) -> str:
         raise KeyError("oops")
 
-    found = verdict.ending(RUN, job(backoff=rule), raised(ValueError("x")), 1.0, 0.0)
+    found = verdict.ending(RUN, job(backoff=rule), raised(ValueError("x")), 0.0)
     assert found is not None
     assert found.state == "failed"
     assert "its backoff raised KeyError('oops')" in str(found.error)
@@ -123,7 +128,7 @@ def test_a_broken_backoff_fails_the_run_and_says_so() -> None:
 
 def test_the_whole_runs_time_ends_it_whatever_attempts_are_left() -> None:
     run = replace(RUN, seconds_left=30.0)
-    found = verdict.ending(run, job(timeout=60), Stopped("timeout"), 30.0, 0.0)
+    found = verdict.ending(run, job(timeout=60), Stopped("timeout"), 0.0)
     assert found is not None
     assert found.state == "failed"
     assert found.error == (

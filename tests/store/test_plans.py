@@ -24,8 +24,8 @@ LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 SIZES = [1_000, 100_000, 1_000_000]
 FILL = """
 insert into koken.run (workspace_id, job_id, version_id, queue_id, state, priority, rank,
-  max_attempts, max_infra_attempts, lease, attempt, worker_id, args, trigger_kind, logical_at, created_at,
-  started_at, finished_at, wake_at)
+  max_attempts, max_infra_attempts, lease, attempt, worker_id, args, trigger_kind, logical_at,
+  created_at, started_at, finished_at, wake_at)
 select 1, 1 + n % 7, 1, 1 + n % 3,
        case when n % {live} > 9 then 'succeeded' when n % 3 = 0 then 'ready'
             when n % 3 = 1 then 'running' else 'waiting' end,

@@ -1,4 +1,4 @@
-"""PgBouncer in transaction mode before a server, as many installations have it."""
+"""PgBouncer before a server, as many installations have it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import pytest
@@ -28,19 +27,20 @@ listen_addr = 127.0.0.1
 listen_port = {listen_port}
 unix_socket_dir =
 auth_type = any
-pool_mode = transaction
+pool_mode = {mode}
 max_client_conn = 200
-default_pool_size = 20
+default_pool_size = {size}
 ignore_startup_parameters = extra_float_digits
 pidfile = {directory}/pid
 """
 
 
 @contextmanager
-def pgbouncer(server_url: str) -> Iterator[str]:
-    """The same address through a PgBouncer; the test is skipped where there is none to run.
+def pgbouncer(server_url: str, mode: str = "transaction", size: int = 20) -> Iterator[str]:
+    """The same address through a PgBouncer with so many connections to the server.
 
-    Not so in continuous integration, which installs it.
+    ``mode`` is its ``pool_mode``. The test is skipped where there is none to run; not so in
+    continuous integration, which installs it.
     """
     program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
     if program is None:
@@ -52,7 +52,9 @@ def pgbouncer(server_url: str) -> Iterator[str]:
         account.give(directory)
         port = free_port()
         ini = directory / "pgbouncer.ini"
-        ini.write_text(settings(server_url, directory, port))
+        ini.write_text(
+            settings(server_url, directory=directory, listen_port=port, mode=mode, size=size)
+        )
         log = directory / "log"
         child = Guarded([program, str(ini)], account=account, log=log, pid_file=directory / "pid")
         try:
@@ -63,15 +65,14 @@ def pgbouncer(server_url: str) -> Iterator[str]:
             child.stop(signal.SIGINT, patience=10)
 
 
-def settings(server_url: str, directory: Path, port: int) -> str:
+def settings(server_url: str, **places: object) -> str:
     """The configuration: every database of the server, as its user."""
     server = urlsplit(server_url)
     return INI.format(
         host=server.hostname,
         port=server.port or 5432,
         user=server.username or "postgres",
-        listen_port=port,
-        directory=directory,
+        **places,
     )
 
 

@@ -20,6 +20,7 @@ from koken.cli.output import DIM
 from koken.cli.place import SETTING, app_and_config, stated
 from koken.cli.service import begin, end
 from koken.cli.stopping import STOP
+from koken.cli.tables import direct
 from koken.cli.worker import Queues, changed
 from koken.client.awaiting import AsyncClient
 from koken.config import Config
@@ -82,7 +83,7 @@ def with_all_queues(config: Config, app: App) -> Config:
 
 async def go(app: App, config: Config, common: Common) -> int:
     """Migrate, work, show, and end when asked to."""
-    await migrate.migrate(config.database_url, config.schema)
+    await migrate.migrate(direct(config), config.schema)
     worker = await begin(app, config, STOP)
     if worker is None:
         return 0

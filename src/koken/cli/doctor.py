@@ -12,9 +12,9 @@ from koken.cli.common import Common
 from koken.cli.findings import FAR_BACK, LATE, LONG_OPEN, Finding
 from koken.cli.output import DIM
 from koken.cli.place import place
+from koken.cli.tables import standing
 from koken.config import Config
 from koken.errors import DatabaseUnreachable, DeclarationError
-from koken.store import migrate
 from koken.store.database import Database
 from koken.views import floor, health
 
@@ -55,7 +55,7 @@ async def examine(config: Config) -> tuple[list[Finding], int]:
             db = database(replace(config, pooled=True))
             facts = await health.server(db)
         found = findings.of_server(facts, config, at)
-        found += await of_tables(db, config, facts.autovacuum)
+        found += await of_tables(db, replace(config, pooled=db.pooled), facts.autovacuum)
     except DatabaseUnreachable as error:
         remedy = "is it running, and is KOKEN_DATABASE_URL right?"
         return [Finding("connection", False, f"{at}: {plain(error)}", remedy)], error.exit_code
@@ -84,7 +84,7 @@ async def of_tables(db: Database, config: Config, autovacuum: bool) -> list[Find
     """What Koken's own tables tell, where there are any."""
     held = await health.holders(db, seconds=LONG_OPEN, transactions=FAR_BACK)
     around = findings.of_holders(held)
-    schema = findings.of_schema(await migrate.check(config.database_url, config.schema))
+    schema = findings.of_schema(await standing(config))
     if not schema.good:
         return [schema, *around]
     return [

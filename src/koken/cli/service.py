@@ -14,13 +14,13 @@ from contextlib import suppress
 from typing import Any
 
 from koken.cli.stopping import Stopping
+from koken.cli.tables import refuse_others, standing
 from koken.cli.words import counted
 from koken.config import Config
 from koken.define.registry import Program
 from koken.engine import register
-from koken.errors import Conflict, DatabaseUnreachable, KokenError
+from koken.errors import DatabaseUnreachable, KokenError
 from koken.runtime.worker import Worker
-from koken.store import migrate
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
@@ -65,19 +65,8 @@ async def begin(program: Program, config: Config, stop: Stopping) -> Worker | No
 
 async def start(worker: Worker, config: Config) -> None:
     """Look at the schema, then begin to work."""
-    check(await migrate.check(config.database_url, config.schema))
+    refuse_others(await standing(config))
     await worker.start()
-
-
-def check(standing: migrate.Standing) -> None:
-    """Refuse a schema that this release cannot work on."""
-    migrate.refuse_newer(standing)
-    if standing.pending:
-        raise Conflict(
-            f"the database is at migration {standing.version}, and this Koken wants "
-            f"{migrate.latest()}; run `koken migrate` first",
-            what="schema",
-        )
 
 
 async def unless_stopped(work: Coroutine[Any, Any, Any], stop: Stopping) -> bool:

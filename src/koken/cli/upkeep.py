@@ -14,12 +14,13 @@ from koken.cli import output, words
 from koken.cli.common import Common
 from koken.cli.mend import Reason
 from koken.cli.place import NoDatabase, place, with_client
+from koken.cli.tables import direct, standing
 from koken.client.awaiting import AsyncClient
 from koken.config import load
 from koken.engine import control, prune
 from koken.errors import InvalidArguments
 from koken.store import migrate as schema
-from koken.store.migrate import Migration
+from koken.store.migrate import Migration, Standing
 from koken.views import history
 
 PENDING = 1
@@ -43,8 +44,8 @@ def migrate(
         return print_sql(common)
     config = place(common).config
     if check:
-        return say_standing(common, asyncio.run(schema.check(config.database_url, config.schema)))
-    applied = asyncio.run(schema.migrate(config.database_url, config.schema))
+        return say_standing(common, asyncio.run(standing(config)))
+    applied = asyncio.run(schema.migrate(direct(config), config.schema))
     if common.json:
         output.as_json({"applied": names(applied), "version": schema.latest()})
     elif applied:
@@ -59,16 +60,16 @@ def names(found: list[Migration] | tuple[Migration, ...]) -> list[str]:
     return [each.file.removesuffix(".sql") for each in found]
 
 
-def say_standing(common: Common, standing: schema.Standing) -> int:
+def say_standing(common: Common, found: Standing) -> int:
     """Print where a database stands; returns the exit code of ``--check``."""
-    schema.refuse_newer(standing)
+    schema.refuse_newer(found)
     if common.json:
-        output.as_json({"version": standing.version, "pending": names(standing.pending)})
-    elif standing.pending:
-        output.say(f"Pending: {', '.join(names(standing.pending))}. Apply them: koken migrate")
+        output.as_json({"version": found.version, "pending": names(found.pending)})
+    elif found.pending:
+        output.say(f"Pending: {', '.join(names(found.pending))}. Apply them: koken migrate")
     else:
-        output.say(f"Nothing is pending: the database is at migration {standing.version}.")
-    return PENDING if standing.pending else 0
+        output.say(f"Nothing is pending: the database is at migration {found.version}.")
+    return PENDING if found.pending else 0
 
 
 def print_sql(common: Common) -> int:
@@ -79,7 +80,7 @@ def print_sql(common: Common) -> int:
         name, pending = load().schema, schema.migrations()
     else:
         name = config.schema
-        pending = asyncio.run(schema.check(config.database_url, name)).pending
+        pending = asyncio.run(standing(config)).pending
     if not pending:
         print("-- Nothing is pending.")
         return 0

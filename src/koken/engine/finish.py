@@ -34,8 +34,6 @@ class Ending:
     """Seconds until a waiting run wakes."""
     result: str | None = None
     error: str | None = None
-    took: float = 0.0
-    """Seconds."""
     closes_failures: bool = False
     """Whether its success closes earlier failures of its job or key."""
 
@@ -87,7 +85,6 @@ def columns(batch: Sequence[Ending]) -> tuple[list[object], ...]:
         [each.result for each in batch],
         [each.error for each in batch],
         [each.outcome for each in batch],
-        [each.took for each in batch],
     )
 
 

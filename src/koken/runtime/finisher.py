@@ -98,7 +98,6 @@ class Finisher(Service):
                     State.FAILED,
                     "refused",
                     error=json.dumps(failure.to_json()),
-                    took=ending.took,
                 )
             ]
         )

@@ -164,7 +164,7 @@ class Runner:
         run = carried.run
         began = time.monotonic()
         try:
-            ending = await self.outcome(carried, began)
+            ending = await self.outcome(carried)
         except Exception as error:  # ours, not the body's: the run must not hang on it
             logger.exception("run %s could not be carried", run.id)
             failure = Failure(type=type(error).__name__, message=str(error))
@@ -181,7 +181,7 @@ class Runner:
         elif self.finisher is not None:
             self.finisher.add(ending)
 
-    async def outcome(self, carried: Carried, began: float) -> Ending | None:
+    async def outcome(self, carried: Carried) -> Ending | None:
         """What becomes of the run."""
         run = carried.run
         name = self.names.job(run.job_id)
@@ -189,14 +189,14 @@ class Runner:
         if job is None:
             return verdict.unknown(run, name)
         if carried.stop:
-            return verdict.ending(run, job, Stopped(carried.stop), 0.0, 0.0)
+            return verdict.ending(run, job, Stopped(carried.stop), 0.0)
         host = carried.host = RunHost(run, self.recorder, asyncio.get_running_loop())
         try:
             executor = carried.executor = self.executors(job)
             answer = await executor.carry_out(job, self.assignment(run, job, name), host)
         except Exception as error:
             answer = raised(error)
-        found = verdict.ending(run, job, answer, time.monotonic() - began, self.chance())
+        found = verdict.ending(run, job, answer, self.chance())
         if found is not None and found.state is State.SUCCEEDED:
             found.closes_failures = run.overlap in CLOSING_RULES
         return found

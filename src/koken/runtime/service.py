@@ -47,7 +47,7 @@ class Service(ABC):
         self.stopping = True
         self.ring()
         if self.task is not None:
-            await self.task
+            await asyncio.wait({self.task})
 
     def ring(self) -> None:
         """There is something to do: end the rest."""

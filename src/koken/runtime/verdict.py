@@ -21,21 +21,11 @@ NO_BODY = 5.0
 """Seconds until a run whose job this worker does not know is offered again."""
 
 
-def ending(
-    run: Claimed, job: Job[..., Any], answer: Answer, took: float, chance: float
-) -> Ending | None:
+def ending(run: Claimed, job: Job[..., Any], answer: Answer, chance: float) -> Ending | None:
     """What becomes of ``run`` after ``answer``; None when it is not ours to say any more.
 
-    ``took`` is in seconds; ``chance`` in 0..1 spreads the retries.
+    ``chance`` in 0..1 spreads the retries.
     """
-    found = judged(run, job, answer, chance)
-    if found is not None:
-        found.took = took
-    return found
-
-
-def judged(run: Claimed, job: Job[..., Any], answer: Answer, chance: float) -> Ending | None:
-    """What becomes of ``run``, by the kind of the answer."""
     match answer:
         case Returned(result):
             return Ending(run.id, run.lease, State.SUCCEEDED, result=result)
@@ -75,6 +65,7 @@ def raised(run: Claimed, job: Job[..., Any], answer: Raised, chance: float) -> E
     if "koken.errors.LeaseLost" in answer.kinds:
         return None
     never = {f"{kind.__module__}.{kind.__qualname__}" for kind in job.never_retry}
+    never.add("koken.errors.InvalidArguments")  # another attempt would get the same ones
     if never.intersection(answer.kinds):
         return ended(run, State.FAILED, answer.failure)
     return again_or_failed(run, job, answer.failure, answer.error, None, chance)

@@ -268,6 +268,7 @@ class Worker:
         await self.drain(grace)
         try:
             async with asyncio.timeout(self.places.grace + LAST_WORDS):
+                await self.claimer.stop()  # what its last claim brings goes back at once
                 await self.runner.idle.wait()
                 while self.runner.carried:
                     self.finisher.ring()

@@ -87,6 +87,7 @@ async def migrate(url: str, schema: str = SCHEMA) -> list[Migration]:
     connection = await connect(url)
     try:
         async with connection.transaction():
+            await connection.execute("set local lock_timeout = '10s'")
             await connection.execute(f"select pg_advisory_xact_lock({LOCK})")
             now = await standing(connection, schema)
             refuse_newer(now)
@@ -101,7 +102,8 @@ async def check(url: str, schema: str = SCHEMA) -> Standing:
     """Where the database stands, without changing it."""
     connection = await connect(url)
     try:
-        return await standing(connection, schema)
+        async with connection.transaction(readonly=True):
+            return await standing(connection, schema)
     finally:
         await connection.close()
 
@@ -131,8 +133,8 @@ def refuse_newer(now: Standing) -> None:
 
 
 async def connect(url: str) -> asyncpg.Connection[Any]:
-    """A connection for migrating."""
+    """A connection for migrating; a pooler may stand before the database."""
     try:
-        return await asyncpg.connect(url, timeout=10, server_settings={"lock_timeout": "10s"})
+        return await asyncpg.connect(url, timeout=10, statement_cache_size=0)
     except UNREACHABLE as error:
         raise unreachable(error) from error

@@ -12,13 +12,13 @@ from typing_extensions import override
 
 from koken.app import App
 from koken.client.blocking import Client
+from koken.client.portal import Portal
 from koken.define.job import Job
 from koken.define.registry import Lifespan, Registry
 from koken.define.spelling import did_you_mean
 from koken.define.starting import aware
 from koken.model.duration import Duration, seconds
 from koken.model.run import Run
-from koken.client.portal import Portal
 from koken.testing.cast import Raisable
 from koken.testing.databases import Place
 from koken.testing.stage import Stage

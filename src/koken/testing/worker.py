@@ -60,15 +60,6 @@ class TimelessRecorder(Recorder):
         super().add_line(line)
 
 
-class TimelessFinisher(Finisher):
-    """Bodies take no time."""
-
-    @override
-    def add(self, ending: Ending) -> None:
-        ending.took = 0.0
-        super().add(ending)
-
-
 class HandWorker:
     """Carries the jobs of ``program`` on the database of ``link``, as ``cast`` plays them."""
 
@@ -101,7 +92,7 @@ class HandWorker:
             on_free=lambda: None,
             chance=lambda: 0.0,
         )
-        self.finisher = TimelessFinisher(self.db, self.finished)
+        self.finisher = Finisher(self.db, self.finished)
         self.runner.finisher = self.finisher
         self.chores = Chores(
             self.db,

@@ -172,7 +172,7 @@ select a.attempt, a.lease, a.outcome, k.name as worker, a.started_at, a.ended_at
  where a.run_id = $1
 union all
 select r.attempt, r.lease, case r.state when 'running' then 'running' else 'succeeded' end, k.name,
-       case when r.lease = 1 then r.started_at end, r.finished_at, null
+       r.claimed_at, r.finished_at, null
   from koken.run r left join koken.worker k on k.id = r.worker_id
  where r.id = $1 and r.state in ('running', 'succeeded')
    and not exists (select from koken.attempt a where a.run_id = r.id and a.lease = r.lease)

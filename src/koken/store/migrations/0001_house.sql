@@ -150,7 +150,8 @@ create table koken.run (
   subject            text,
   logical_at         timestamptz not null,
   created_at         timestamptz not null,
-  started_at         timestamptz,
+  started_at         timestamptz,                -- the first time; claimed_at is the last
+  claimed_at         timestamptz,
   finished_at        timestamptz,
   acknowledged_at    timestamptz,
   acknowledged_by    text
@@ -896,7 +897,7 @@ begin
         select r.id from koken.run r where r.queue_id = q.id and r.state = 'ready'
          order by r.rank, r.id limit room for update skip locked)
       update koken.run r set state = 'running', lease = r.lease + 1, attempt = r.attempt + 1,
-             worker_id = p_worker_id, started_at = coalesce(r.started_at, now_at)
+             worker_id = p_worker_id, started_at = coalesce(r.started_at, now_at), claimed_at = now_at
         from c where r.id = c.id and r.state = 'ready' and exists (
           select from koken.worker w where w.id = p_worker_id and w.lost_at is null)
       returning r.id, null::float8;

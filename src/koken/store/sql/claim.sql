@@ -15,7 +15,7 @@ with c as materialized (
          for update skip locked) x)
 update koken.run r
    set state = 'running', lease = r.lease + 1, attempt = r.attempt + 1, worker_id = $1::int,
-       started_at = coalesce(r.started_at, koken.now())
+       started_at = coalesce(r.started_at, koken.now()), claimed_at = koken.now()
   from c
  where r.id = c.id
    and r.state = 'ready'

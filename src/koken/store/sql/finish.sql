@@ -1,11 +1,11 @@
 -- Ends, parks or hands back runs, each only under its own lease. spent says what the try cost:
 -- attempt, infra or nothing. A run that somebody wants cancelled is not parked but ends.
 -- $1 ids  $2 leases  $3 states  $4 wait causes  $5 delays (s)  $6 what was spent  $7 results
--- $8 errors  $9 outcomes  $10 seconds that the try took
+-- $8 errors  $9 outcomes
 with d as materialized (
   select * from unnest($1::bigint[], $2::int[], $3::text[], $4::text[], $5::float8[], $6::text[],
-                       $7::text[], $8::text[], $9::text[], $10::float8[])
-    as t (id, lease, state, wait_cause, delay, spent, result, error, outcome, took)),
+                       $7::text[], $8::text[], $9::text[])
+    as t (id, lease, state, wait_cause, delay, spent, result, error, outcome)),
 u as (
   update koken.run r
      set state = case when d.state in ('waiting', 'ready') and r.cancel_requested_at is not null
@@ -24,12 +24,11 @@ u as (
     from d
    where r.id = d.id and r.lease = d.lease
      and (r.state = 'running') is true   -- "is true" hides the partial index from the planner
-  returning r.id, r.state, r.has_locks, r.queue_id, r.attempt as attempts, r.worker_id, r.wake_at,
-            d.lease, d.outcome, d.error, d.took),
+  returning r.id, r.state, r.has_locks, r.queue_id, r.attempt as attempts, r.worker_id, r.claimed_at,
+            d.lease, d.outcome, d.error),
 a as (
   insert into koken.attempt (run_id, lease, attempt, worker_id, started_at, ended_at, outcome, error)
-  select id, lease, attempts, worker_id, koken.now() - make_interval(secs => took), koken.now(),
-         outcome, error::jsonb
+  select id, lease, attempts, worker_id, claimed_at, koken.now(), outcome, error::jsonb
     from u where outcome <> 'succeeded'),
 h as (
   delete from koken.hold using u

@@ -27,10 +27,10 @@ taken as (
                              else format('; that was loss %s, and %s are borne', r.infra_attempt + 1, r.max_infra_attempts) end)) end
     from mine
    where r.id = mine.id and r.state = 'running'
-  returning r.id, r.lease, r.attempt, r.state, r.worker_id, r.started_at, r.error, r.has_locks, r.queue_id),
+  returning r.id, r.lease, r.attempt, r.state, r.worker_id, r.claimed_at, r.error, r.has_locks, r.queue_id),
 a as (
   insert into koken.attempt (run_id, lease, attempt, worker_id, started_at, ended_at, outcome, error)
-  select id, lease, attempt, worker_id, null, koken.now(), 'lost', error from taken),
+  select id, lease, attempt, worker_id, claimed_at, koken.now(), 'lost', error from taken),
 h as (
   delete from koken.hold using taken
    where hold.run_id = taken.id and taken.has_locks and taken.state in ('failed', 'cancelled')

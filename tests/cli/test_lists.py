@@ -1,0 +1,197 @@
+"""The lists: a sentence, a table that is readable at 80 columns, and their JSON shapes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from koken.cli import calendar, floor
+from koken.views.catalog import ScheduleRow, TickRow
+from koken.views.floor import QueueRow, WorkerRow
+from tests.cli.conftest import Koken, Said, change
+
+NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
+
+
+def narrow(said: Said) -> list[str]:
+    """The lines, in 80 columns, with times that pass replaced by ``…``."""
+    assert all(len(line) <= 80 for line in said.lines)
+    text = re.sub(r"\d+(\.\d)? (ms|s|min|h|d)\b", "…", said.out)
+    return re.sub(r" {2,}", "  ", text.replace("now ", "… ago ")).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("jobs", "No jobs yet. `koken worker` or `koken dev` makes those of an app known."),
+        ("runs", "No runs yet. `koken run JOB` starts one."),
+        ("schedules", "No schedules. Declare one: @app.job(schedule='every day at 2am')."),
+        ("queues", "No queues yet; the first job or worker that names one makes it."),
+        ("workers", "No worker is alive. Start one: koken worker."),
+    ],
+)
+def test_nothing_yet(koken: Koken, command: str, text: str) -> None:
+    assert koken(command).out == f"{text}\n"
+    assert koken(command, "--json").out == '{"items":[]}\n'
+
+
+def test_runs(koken: Koken, work: Callable[[], None]) -> None:
+    koken("run", "greet", "name=bob")
+    koken("run", "report")
+    koken("run", "broken")
+    work()
+    koken("run", "greet", "--delay", "1h")
+    assert narrow(koken("runs")) == [
+        "4 runs, newest first: 2 succeeded, 1 waiting, 1 failed.",
+        "STATE  RUN  JOB  ABOUT  BY  STARTED  TOOK  TRIES",
+        "◔ waiting  4  greet  name=world  anna  –  –  0/1",
+        "✗ failed  3  broken  –  anna  … ago  …  1/1",
+        "✓ succeeded  2  report  day=2026-01-01  anna  … ago  …  2/2",
+        "✓ succeeded  1  greet  name=bob  anna  … ago  …  1/1",
+    ]
+    assert [run["id"] for run in koken("runs", "--json").json["items"]] == ["4", "3", "2", "1"]
+    found = koken("runs", "state:ended", "job:greet", "--limit", "1", "--json").json["items"]
+    assert [(run["id"], run["result"]) for run in found] == [("1", "hello bob")]
+    assert koken("runs", "job:nothing").out == "No run matches.\n"
+    assert koken("--workspace", "acme", "runs", "--json").json == {"items": []}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["sate:failed"], "sate: is no word of the query. Did you mean state:?"),
+        (["since:monday"], "since: 'monday' is neither a duration like 2h nor an instant"),
+        (["--limit", "0"], "--limit is 0; it is between 1 and 1,000"),
+    ],
+)
+def test_bad_query(koken: Koken, words: list[str], message: str) -> None:
+    said = koken("runs", *words)
+    assert (said.code, said.err) == (2, f"koken: {message}\n")
+
+
+def test_jobs(koken: Koken, work: Callable[[], None]) -> None:
+    koken("run", "greet")
+    koken("run", "broken")
+    work()
+    lines = narrow(koken("jobs"))
+    assert lines[:3] == [
+        "4 jobs; the last run failed of broken.",
+        "JOB  LAST RUN  NEXT  SCHEDULE  QUEUE",
+        "broken  ✗ failed … ago  –  –  default",
+    ]
+    assert lines[3] == "greet  ✓ succeeded … ago  –  –  default"
+    assert lines[4] == "report  –  in …  0 2 * * *  reports"
+    report = koken("jobs", "--json").json["items"][2]
+    assert (report["name"], report["owner"], report["schedules"]) == (
+        "report",
+        "data",
+        ["0 2 * * *"],
+    )
+    assert report["description"] == "Fails at first."
+
+
+def test_schedules_and_ticks(koken: Koken, work: Callable[..., None], database_url: str) -> None:
+    work()
+    assert narrow(koken("schedules")) == [
+        "1 schedule.",
+        "JOB  NEXT  WHEN  OVERLAP  LAST TICK",
+        "report  in …  At 02:00 every day, UTC  skip_if_running  –",
+    ]
+    assert koken("ticks", "report").out == (
+        "report has no tick yet. `koken schedules` shows when it is due.\n"
+    )
+    change(
+        database_url,
+        "update koken.schedule set next_at = now() - interval '1 s',"
+        " cursor_at = now() - interval '30 h'",
+    )
+    work("select count(*) from koken.tick")
+    said = koken("ticks", "report")
+    assert re.fullmatch(r"report: \d ticks?, newest first: 1 started.*\.", said.lines[0])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d 02:00:00  ✓ started .*succeeded +–", said.lines[2])
+    tick = koken("ticks", "report", "--json").json["items"][0]
+    assert (tick["verdict"], tick["run_state"], tick["run_id"]) == ("started", "succeeded", "1")
+    assert koken("ticks", "nothing").code == 3
+
+
+def test_queues_and_workers(koken: Koken, work: Callable[[], None]) -> None:
+    work()
+    assert koken("queues").lines == [
+        "2 queues: 0 running, 0 ready.",
+        "QUEUE    RUNNING  READY  SLOTS  LIMIT  RATE  PAUSED",
+        "default        0      0      0      –     –  –",
+        "reports        0      0      0      –     –  –",
+    ]
+    assert koken("queues", "--json").json["items"][0]["name"] == "default"
+    assert koken("workers").out == "No worker is alive. Start one: koken worker.\n"
+    gone = koken("workers", "--gone", "--json").json["items"]
+    assert [(row["name"], row["standing"]) for row in gone] == [("w-1", "stopped")]
+    assert narrow(koken("workers", "--gone"))[2].startswith("  1  w-1  – stopped  0/10  default:5")
+
+
+def queue(**given: object) -> QueueRow:
+    """A queue."""
+    values = {"name": "q", "running": 0, "ready": 0, "slots": 0, "max_running": None, "rate": None}
+    values |= {"burst": 1, "paused_at": None, "paused_by": None, "pause_reason": None}
+    return QueueRow(**{**values, **given})  # type: ignore[arg-type]
+
+
+def test_a_queue_with_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    paused = queue(
+        ready=1001, running=3, slots=4, max_running=4, rate=0.5, paused_at=NOW - timedelta(hours=2),
+        paused_by="mira", pause_reason="db move",
+    )  # fmt: skip
+    floor.show_queues([paused], NOW)
+    assert capsys.readouterr().out.splitlines()[2].split(maxsplit=6) == [
+        "q", "3", "1,000+", "4", "4", "30/m", "2 h ago by mira: db move",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rate", "text"), [(10, "10/s"), (0.5, "30/m"), (1 / 3600, "1/h")])
+def test_rate(rate: float, text: str) -> None:
+    assert floor.rate(rate) == text
+
+
+@pytest.mark.parametrize(
+    ("standing", "mark"),
+    [("live", "●"), ("draining", "◔"), ("suspect", "◌"), ("lost", "✗"), ("stopped", "–")],
+)
+def test_standings(standing: str, mark: str) -> None:
+    row = WorkerRow(
+        id=3, name="w", host="h", pid=1, app="", version="1", queues={"a": 2}, slots=2, busy=1,
+        started_at=NOW, beat_at=NOW, silent_for=3, standing=standing,
+    )  # fmt: skip
+    assert str(floor.worker_cells(row, NOW)[2]) == f"{mark} {standing}"
+
+
+def test_a_schedule_that_does_not_fire(capsys: pytest.CaptureFixture[str]) -> None:
+    row = ScheduleRow(
+        id=1, job="report", name="1", expression="5m", timezone="UTC", words="Every 5 min",
+        overlap="allow", catchup="latest", next_at=None, paused_at=NOW - timedelta(minutes=5),
+        paused_by="mira", pause_reason="holiday", problem="no zone", last_due_at=NOW,
+        last_verdict="missed", last_reason=None,
+    )  # fmt: skip
+    calendar.show_schedules([row], NOW)
+    assert capsys.readouterr().out.splitlines() == [
+        "1 schedule, 1 paused.",
+        "JOB     NEXT    WHEN         OVERLAP  LAST TICK",
+        "report  paused  Every 5 min  allow    ◌ missed now",
+        "report was paused 5 min ago by mira: holiday.",
+        "report cannot fire: no zone",
+    ]
+
+
+def test_ticks_of_several_due_times(capsys: pytest.CaptureFixture[str]) -> None:
+    row = TickRow(
+        due_at=NOW, until_at=NOW, count=3, verdict="skipped", reason=None, run_id=None,
+        blocker_id=7, fired_at=NOW, schedule="1", expression="5m", timezone="UTC", run_state=None,
+    )  # fmt: skip
+    calendar.show_ticks("report", [row])
+    assert capsys.readouterr().out.splitlines() == [
+        "report: 1 tick, newest first: 1 skipped.",
+        "DUE (UTC)            VERDICT       RUN  REASON",
+        "2026-03-08 12:00:00  – skipped ×3  –    run 7 goes",
+    ]

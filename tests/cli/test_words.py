@@ -1,0 +1,61 @@
+"""Times, lengths and texts as the terminal says them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from koken.cli import words
+
+NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.4, "now"),
+        (-0.4, "now"),
+        (12, "12 s ago"),
+        (-12, "in 12 s"),
+        (720, "12 min ago"),
+        (-5400, "in 2 h"),
+        (47 * 3600, "47 h ago"),
+        (-3 * 86400, "in 3 d"),
+    ],
+)
+def test_ago(seconds: float, text: str) -> None:
+    assert words.ago(NOW - timedelta(seconds=seconds), NOW) == text
+
+
+def test_no_instant() -> None:
+    assert words.ago(None, NOW) == "–"
+    assert words.length_of(None, NOW) == "–"
+    assert words.length_of(NOW, NOW + timedelta(seconds=75)) == "1 min"
+
+
+def test_clocks_that_differ_make_no_negative_length() -> None:
+    assert words.length_of(NOW, NOW - timedelta(seconds=1)) == "0 ms"
+
+
+def test_plain_leaves_nothing_that_steers_a_terminal() -> None:
+    assert words.plain("\x1b[31mred\x1b[0m \x1b]0;title\x07a\tb\rc\nd\x9b") == "red a\tbc ⏎ d"
+
+
+def test_values_in_a_line() -> None:
+    assert words.arguments({"day": "2026-01-01", "n": 3, "deep": {"a": [1]}}) == (
+        'day=2026-01-01 n=3 deep={"a":[1]}'
+    )
+    assert words.dump({"ä": None}) == '{"ä":null}'
+
+
+def test_counting() -> None:
+    assert words.counted(1, "run") == "1 run"
+    assert words.counted(1204, "run") == "1,204 runs"
+    assert words.counted(2, "body", "bodies") == "2 bodies"
+    assert words.capped(1001) == "1,000+"
+
+
+def test_address_hides_the_password() -> None:
+    assert words.address("postgresql://anna:secret@db.example:5432/app") == "db.example:5432/app"
+    assert words.address("postgresql:///app") == "localhost/app"
