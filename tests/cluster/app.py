@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import socket
 import time
 from pathlib import Path
 
@@ -166,11 +168,33 @@ async def blocking(ctx: AsyncContext, length: float) -> None:
 
 
 @app.job(timeout="1s", queue="five")
-def hung(ctx: Context) -> None:
+def hung_in_python(ctx: Context) -> None:
     """Waits for ever, and asks nobody."""
     note("began", ctx)
     while True:
         time.sleep(LOOK)
+
+
+@app.job(timeout="1s", queue="five")
+def hung_in_a_call(ctx: Context) -> None:
+    """Waits for a byte that nobody sends, in a thread that nobody can end."""
+    note("began", ctx)
+    ours, theirs = socket.socketpair()
+    with theirs:
+        ours.recv(1)
+
+
+@app.job(timeout="1s", queue="five")
+async def hung_on_loop(ctx: AsyncContext) -> None:
+    note("began", ctx)
+    await asyncio.Event().wait()
+
+
+@app.job(timeout="1s", queue="five", executor="process")
+def hung_process(ctx: Context) -> None:
+    note("began", ctx)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.pause()
 
 
 @app.job(queue="five")

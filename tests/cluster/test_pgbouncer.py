@@ -30,10 +30,9 @@ async def test_a_whole_life(cluster: Cluster, mode: str, hints: str) -> None:
         settings["listen_url"] = {"": "", "direct": cluster.url, "pooled": url}[hints]
         for _ in range(2):
             await cluster.worker(app="tests.cluster.lives:app", **settings)
-        listeners = await cluster.value(LISTENERS)
-        assert listeners == (2 if hints else 0)
         async with AsyncClient(Program(**settings), by="test") as client:
             await everything_works(cluster, client)
+        assert await cluster.value(LISTENERS) == (2 if hints else 0)
         for worker in cluster.workers:
             worker.process.terminate()
             assert await worker.ended() == 0
