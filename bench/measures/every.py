@@ -11,6 +11,7 @@ EVERY: tuple[Measure, ...] = (
     bulk.BULK,
     bulk.SINGLE,
     pickup.PICKUP,
+    pickup.RESTED,
     growth.GROWTH,
     idle.IDLE,
     schedules.SCHEDULES,

@@ -60,7 +60,6 @@ async def take(lab: Lab, system: System) -> Sample:
             costs = await windows(lab, base)
             behind = int(lab.sizes.neighbour * BEATS) * (rate // BEATS) - crew.begun
             await loading
-            await crew.all_done()
     finally:
         await neighbour.close()
     return told(costs) | {"behind": float(max(0, behind))}

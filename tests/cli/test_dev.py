@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,10 +20,11 @@ from tests.support.moments import until_sync
 
 
 @pytest.fixture
-def dev(terminal: Koken, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def dev(terminal: Koken, folder: Path) -> Iterator[Path]:
     """A folder whose settings name the app and no database."""
     (folder / "koken.toml").write_text('app = "shop:app"\n')
-    return folder
+    yield folder
+    shutil.rmtree((folder / private.DATA).resolve(), ignore_errors=True)  # where it is a link
 
 
 @contextmanager

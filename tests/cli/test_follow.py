@@ -90,6 +90,16 @@ def test_waited_for(koken: Koken, work: Callable[[], None]) -> None:
     assert koken("wait", "1", "--timeout", "x").code == 2
 
 
+def test_a_reader_that_leaves(koken: Koken, folder: Path) -> None:
+    koken("run", "greet")
+    with process("jobs", folder=folder) as child:
+        assert child.stdout is not None
+        child.stdout.close()
+        assert child.wait(20) == 0
+        assert child.stderr is not None
+        assert child.stderr.read() == ""
+
+
 def test_interrupted_while_it_waits(koken: Koken, folder: Path, database_url: str) -> None:
     koken("run", "greet")
     with process("watch", "1", folder=folder) as child:

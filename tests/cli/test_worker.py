@@ -30,8 +30,8 @@ def worker(folder: Path, *words: str, **environment: str) -> Iterator[subprocess
 
 
 def running(url: str) -> None:
-    """Wait until the run is at work."""
-    until_sync(lambda: value(url, STATE) == "running")
+    """Wait until the run's body is at work; what is only claimed is handed back at once."""
+    until_sync(lambda: value(url, "select progress from koken.run where id = 1") is not None)
 
 
 def rest(child: subprocess.Popen[str]) -> str:

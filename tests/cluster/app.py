@@ -13,6 +13,8 @@ import socket
 import time
 from pathlib import Path
 
+import psycopg
+
 import koken
 from koken import AsyncContext, Context
 from koken.define.context import Facts
@@ -200,3 +202,14 @@ def hung_process(ctx: Context) -> None:
 @app.job(queue="five")
 async def after_hung(ctx: AsyncContext) -> None:
     note("ended", ctx)
+
+
+@app.job(effect="pure")
+def reads(ctx: Context, url: str, key: str) -> int:
+    """How many rows the caller has written beside its start."""
+    with psycopg.connect(url) as connection:
+        row = connection.execute(
+            "select count(*) from public.mine where key = %s", [key]
+        ).fetchone()
+    assert row is not None
+    return int(row[0])

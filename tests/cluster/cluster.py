@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -50,6 +51,7 @@ class WorkerProcess:
         self.name = name
         self.process = process
         self.log = log
+        self.launched_at = time.monotonic()
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal."""

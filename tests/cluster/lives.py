@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 
-import psycopg
-
 import koken
 from koken import AsyncContext, Context
 from tests.cluster.app import lease, note, wait_for
@@ -51,14 +49,3 @@ async def ticking(ctx: AsyncContext) -> None:
 @app.job(effect="pure")
 def hold(ctx: Context, gate: str = "never") -> str:
     return wait_for(ctx, gate)
-
-
-@app.job(effect="pure")
-def reads(ctx: Context, url: str, key: str) -> int:
-    """How many rows the caller has written beside its start."""
-    with psycopg.connect(url) as connection:
-        row = connection.execute(
-            "select count(*) from public.mine where key = %s", [key]
-        ).fetchone()
-    assert row is not None
-    return int(row[0])

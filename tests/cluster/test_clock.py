@@ -23,11 +23,11 @@ async def test_a_step(cluster: Cluster, hours: int) -> None:
     await cluster.said("tick", 2)
     for offset in (hours, 0):
         await cluster.set_clock(hours=offset)
-        await beats_for(cluster, TIMING.lease + TIMING.confirm if offset else TIMING.confirm + 2)
+        await beats_for(cluster, TIMING.confirm + 2)
         assert await cluster.value("select count(lost_at) from koken.worker") == 0
         assert await cluster.value(LATE) == 0
-    ticked = len(cluster.facts("tick"))
-    await cluster.said("tick", ticked + 2)
+        if offset == max(hours, 0):  # at the earlier time all due times have their ticks
+            await cluster.said("tick", len(cluster.facts("tick")) + 2)
     cluster.open()
     await cluster.all_in("succeeded", [held])
     rows = await cluster.rows("select lease, infra_attempt from koken.run where id = $1", held.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from datetime import UTC, datetime
+from shutil import get_terminal_size
 from typing import Annotated, Any
 
 import typer
@@ -88,6 +89,7 @@ async def watching(client: AsyncClient, common: Common, named: str) -> int:
     while not run.state.ended:
         text = moment(run, datetime.now(UTC))
         if live:
+            text.truncate(get_terminal_size().columns - 1)
             sys.stdout.write(CLEAR)
             output.console().print(text, end="")
             sys.stdout.flush()

@@ -14,7 +14,7 @@ from koken.cli.mend import Reason
 from koken.cli.place import with_client
 from koken.client.awaiting import AsyncClient
 from koken.config import read_rate
-from koken.engine import control, register
+from koken.engine import control
 from koken.errors import InvalidArguments, NotFound, Refused
 from koken.views import catalog, floor
 from koken.views.floor import QueueRow
@@ -40,14 +40,13 @@ def queue(
     async def work(client: AsyncClient) -> QueueRow:
         if new_limit is ... and new_rate is ...:
             return await one(client, name)
-        await register.queue_ids(client.link.db, {name: 0})  # a new name becomes a queue
-        before = await one(client, name)
+        before = await find(client, name)
         await control.set_queue(
             client.link.db,
             name,
             limit=new_limit,
             rate=new_rate,
-            burst=before.burst,
+            burst=before.burst if before else 1,
             by=common.who,
             reason=reason or None,
         )

@@ -5,7 +5,6 @@ Console and state look alike everywhere: a colour, a glyph and a word.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from shutil import get_terminal_size
@@ -53,10 +52,17 @@ class Column:
     right: bool = False
 
 
-def console(*, stderr: bool = False) -> Console:
+class Screen(Console):
+    """A terminal whose reader may leave at any time."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave as well; rich would call it a failure."""
+        raise BrokenPipeError
+
+
+def console() -> Screen:
     """The terminal. Without one there is no colour; NO_COLOR is obeyed; no line is wrapped."""
-    return Console(
-        file=sys.stderr if stderr else sys.stdout,
+    return Screen(
         highlight=False,
         markup=False,
         emoji=False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from koken.store.database import Database, Transaction
@@ -49,9 +49,14 @@ async def queue_ids(db: Database, names: Mapping[str, int]) -> dict[str, int]:
     return {row["name"]: row["id"] for row in rows}
 
 
-async def beat(tx: Transaction, worker_id: int, busy: int) -> list[int] | None:
-    """Say that the worker lives; returns the runs to cancel, or None when it counts as lost."""
-    rows = await tx.fetch(BEAT, worker_id, busy)
+async def beat(
+    tx: Transaction, worker_id: int, busy: int, hungry: Sequence[int] = ()
+) -> list[int] | None:
+    """Say that the worker lives; returns the runs to cancel, or None when it counts as lost.
+
+    ``hungry`` are the queues of which it wants to be told.
+    """
+    rows = await tx.fetch(BEAT, worker_id, busy, list(hungry))
     return list(rows[0]["cancels"]) if rows else None
 
 

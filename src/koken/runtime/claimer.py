@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from koken.engine import claim, register
@@ -18,8 +18,6 @@ BOTTOM_PERIOD = 1.0
 """Seconds between two looks at the bottom of the lanes, while looking is cheap."""
 BOTTOM_SHARE = 0.1
 """Of the time since the last look that a look may cost."""
-HUNGRY_PERIOD = 5.0
-"""Seconds between two notes that this worker wants to be told."""
 AUDIT_PERIOD = 15.0
 """Seconds between two looks whether we hold what we do not know of."""
 BREATH = 0.05
@@ -59,7 +57,8 @@ class Claimer(Service):
         self.in_doubt = False
         self.bottom_at = float("-inf")
         self.bottom_cost = 0.0
-        self.hungry_at = float("-inf")
+        self.hungry: set[int] = set()
+        """Queues of which this worker wants to be told."""
         self.limited: set[int] = set()
         self.audited_at = time.monotonic()
 
@@ -77,21 +76,22 @@ class Claimer(Service):
         if self.in_doubt:
             await self.adopt()
         room = {queue: free for queue, free in self.runner.room().items() if free > 0}
+        self.hungry &= room.keys()
         if not room:
             return LONGEST_REST
         self.in_doubt = True
         runs, from_bottom = await self.claim(room)
-        limited, again = await self.claim_limited(room)
         self.in_doubt = False
         await self.begin(runs)
-        if limited:
-            await self.adopt()
+        if from_bottom:
+            self.limited = set(await claim.limited_queues(self.db, list(room)))
+        limited, again = await self.claim_limited(room)
         if runs or limited:
             return 0
         if not from_bottom:
             self.told = True
             return 0
-        await self.say_hungry(list(room))
+        await self.be_hungry(room.keys())
         return again or LONGEST_REST
 
     async def claim_limited(self, room: dict[int, int]) -> tuple[bool, float]:
@@ -101,12 +101,16 @@ class Claimer(Service):
             free = self.runner.free_slots(queue_id)
             if free <= 0:
                 continue
+            self.in_doubt = True
             taken, again = await claim.limited(self.db, self.worker_id(), queue_id, free)
+            self.in_doubt = False
             any_taken = any_taken or taken
             if again:
                 soonest = min(soonest or again, again)
             if not taken:
                 self.limited.discard(queue_id)
+        if any_taken:
+            await self.adopt()
         return any_taken, soonest
 
     async def claim(self, room: dict[int, int]) -> tuple[list[Claimed], bool]:
@@ -120,7 +124,6 @@ class Claimer(Service):
             return runs, False
         self.told = False
         runs = await claim.from_bottom(self.db, self.worker_id(), room)
-        self.limited = set(await claim.limited_queues(self.db, list(room)))
         self.bottom_at = time.monotonic()
         self.bottom_cost = self.bottom_at - now
         self.mark(runs, fresh=True)
@@ -170,11 +173,13 @@ class Claimer(Service):
                 raise
             self.runner.take(runs)
 
-    async def say_hungry(self, queues: list[int]) -> None:
-        """Ask to be told of what becomes ready."""
-        now = time.monotonic()
-        if now - self.hungry_at >= HUNGRY_PERIOD:
-            self.hungry_at = now
-            await register.hungry(self.db, queues)
-            self.told = True
-            self.ring()
+    async def be_hungry(self, queues: Iterable[int]) -> None:
+        """Ask to be told of what becomes ready; each beat of the heart renews it.
+
+        What became ready before the database heard of it is found by one more look.
+        """
+        fresh = set(queues) - self.hungry
+        if fresh:
+            await register.hungry(self.db, list(fresh))
+            self.hungry |= fresh
+            self.tell()

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -46,7 +46,10 @@ class Pulses:
 
 
 class Heart:
-    """Beats until stopped. ``busy`` tells how many bodies are at work."""
+    """Beats until stopped.
+
+    ``busy`` tells how many bodies are at work, ``hungry`` of which queues the worker wants hints.
+    """
 
     def __init__(
         self,
@@ -55,12 +58,14 @@ class Heart:
         timing: Timing,
         worker_id: Callable[[], int],
         busy: Callable[[], int],
+        hungry: Callable[[], Sequence[int]],
         pulses: Pulses,
     ) -> None:
         self.make_database = make_database
         self.timing = timing
         self.worker_id = worker_id
         self.busy = busy
+        self.hungry = hungry
         self.pulses = pulses
         self.confirmed_at = clock()
         self.silent = False
@@ -122,7 +127,7 @@ class Heart:
         sent_at = clock()
         try:
             async with asyncio.timeout(self.timing.beat_deadline), db.place(alone=True) as tx:
-                cancels = await beat(tx, self.worker_id(), self.busy())
+                cancels = await beat(tx, self.worker_id(), self.busy(), self.hungry())
         except (KokenError, TimeoutError, OSError) as error:
             self.logger.warning("a beat failed (%.0f s of silence): %s", self.silence, error)
             return

@@ -95,6 +95,7 @@ class Worker:
             timing=self.config.timing,
             worker_id=lambda: self.id,
             busy=lambda: self.runner.bodies,
+            hungry=lambda: list(self.claimer.hungry),
             pulses=Pulses(
                 on_cancel=lambda ids: self.from_heart(loop, self.cancel_bodies, ids),
                 on_lost=lambda: self.from_heart(loop, self.be_lost),

@@ -284,7 +284,7 @@ create table koken.chore (
   cursor    bigint not null default 0
 );
 insert into koken.chore (name, period, next_at) values
-  ('orphans', '10 s', koken.now()),
+  ('orphans', '30 s', koken.now()),
   ('prune', '10 min', koken.now()),
   ('partition', '1 h', koken.now()),
   ('retime', '1 h', koken.now());

@@ -1,8 +1,9 @@
 -- Deletes ended runs whose time is over, walking up the ids; the last run of a job and its last
--- success stay. What waits or runs is never touched.
+-- success stay, and failures that still stop their job. What waits or runs is never touched.
 -- $1 cursor  $2 how many ids to look at  $3 default keep (s) by outcome, as JSON  $4 only count?
 with page as materialized (
-  select r.id, r.workspace_id, r.job_id, r.state, r.finished_at, r.version_id
+  select r.id, r.workspace_id, r.job_id, r.state, r.finished_at, r.version_id, r.overlap,
+         r.acknowledged_at
     from koken.run r where r.id > $1::bigint order by r.id limit $2::int),
 old as materialized (
   select p.id
@@ -12,6 +13,8 @@ old as materialized (
    where p.state in ('succeeded', 'failed', 'skipped', 'cancelled')
      and p.finished_at < koken.now() - make_interval(secs => coalesce(
            (v.keep ->> p.state)::float8, (w.keep ->> p.state)::float8, ($3::jsonb ->> p.state)::float8))
+     and (p.state not in ('failed', 'cancelled') or p.acknowledged_at is not null
+       or p.overlap not in ('skip_if_failed', 'skip_if_running_or_failed') or p.overlap is null)
      and exists (
        select from koken.run n
         where n.workspace_id = p.workspace_id and n.job_id = p.job_id and n.parent_id is null and n.id > p.id)
