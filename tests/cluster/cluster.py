@@ -124,11 +124,12 @@ class Cluster:
         home.mkdir()
         (home / "koken.toml").write_text(toml(whole))
         environment = {key: value for key, value in os.environ.items() if key[:6] != "KOKEN_"}
+        path = os.pathsep.join([str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
         with (home / "log").open("ab") as target:
             process = subprocess.Popen(
                 [sys.executable, "-c", "from koken.cli.main import main; main()", "worker"],
                 cwd=home,
-                env={**environment, "PYTHONPATH": str(ROOT), FOLDER: str(self.folder)},
+                env={**environment, "PYTHONPATH": path, FOLDER: str(self.folder)},
                 stdin=subprocess.DEVNULL,
                 stdout=target,
                 stderr=target,

@@ -135,10 +135,12 @@ async def test_a_change_starts_nothing(house: House, changed: Schedule, next_at:
 async def test_a_week_of_pause_starts_nothing(house: House) -> None:
     """bug-067: a resume runs nothing at once; one skipped tick says who paused, and how many."""
     await at_three_in_the_afternoon(house, "15 1 * * *")
-    await control.pause_schedules(house.db, "report", by="anna", reason="holidays")
+    await control.pause_schedules(
+        house.db, "report", workspace="default", by="anna", reason="holidays"
+    )
     await house.pass_time(days=7)
     await fire.fire(house.db)
-    await control.resume_schedules(house.db, "report", by="anna", reason=None)
+    await control.resume_schedules(house.db, "report", workspace="default", by="anna", reason=None)
     await fire.fire(house.db)
     assert len(await due_times(house)) == 1
     assert (await ticks(house))[-1] == (
@@ -157,7 +159,7 @@ async def test_five_skips_with_five_reasons(house: House) -> None:
     await house.job("buffer", schedules=(Schedule("0 * * * *"),), overlap=Overlap.QUEUE_ONE)
     await house.job("missed", schedules=(Schedule("0 * * * *", catchup="none"),))
     await house.job("paused", schedules=(Schedule("0 * * * *"),))
-    await control.pause_schedules(house.db, "paused", by="anna", reason=None)
+    await control.pause_schedules(house.db, "paused", workspace="default", by="anna", reason=None)
     first = (await house.start("plain")).run_id
     await house.start("buffer")
     await house.claim()
@@ -165,7 +167,7 @@ async def test_five_skips_with_five_reasons(house: House) -> None:
 
     await house.set_clock(NOON + timedelta(hours=1, seconds=1))
     await fire.fire(house.db)
-    await control.resume_schedules(house.db, "paused", by="anna", reason=None)
+    await control.resume_schedules(house.db, "paused", workspace="default", by="anna", reason=None)
     await house.set_clock(NOON + timedelta(hours=3, seconds=30))
     await fire.fire(house.db)
     await house.set_clock(datetime(2026, 3, 29, 3, 0, tzinfo=UTC))

@@ -158,7 +158,7 @@ async def test_a_schema_with_an_odd_name(empty_database_url: str) -> None:
 
 
 async def test_user_jobs_do_not_wait_behind_scheduled_ones(house: House) -> None:
-    """bug-112: 500 scheduled runs fill their queue; a user's run is claimed at once all the same."""
+    """bug-112: 500 scheduled runs fill their queue; a user's run is claimed at once."""
     monthly = Schedule("0 0 1 * *")
     for n in range(500):
         await house.job(f"monthly{n}", queue="month", schedules=(monthly,))

@@ -42,7 +42,7 @@ ENGINE: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "claim_from_bottom": ((1, [1, 2], [50, 50]), {"run_ready"}),
     "adopt": ((1,), {"run_worker"}),
     "finish": (
-        ([5], [1], ["succeeded"], [None], [0.0], ["attempt"], [None], [None], ["succeeded"], [1.0]),
+        ([5], [1], ["succeeded"], [None], [0.0], ["attempt"], [None], [None], ["succeeded"]),
         {"run_pkey"},
     ),
     "standing": (([5],), {"run_pkey"}),

@@ -72,7 +72,7 @@ MYPY = {
     "client.start(plain_function, date(2013, 1, 1))": [
         (
             'Argument 1 to "start" of "Client" has incompatible type "Callable[[date], Report]"; '
-            'expected "Job[[date], Never]"'
+            'expected "Job[[date], Any]"'
         )
     ],
     "call(fetch, 7)": [

@@ -187,7 +187,9 @@ async def switch_job(client: AsyncClient, name: str, reason: str | None, paused:
     if not found:
         raise Refused(f"job {name!r} has no schedule that could be paused", what=name)
     act = control.pause_schedules if paused else control.resume_schedules
-    changed = await act(client.link.db, name, by=client.who, reason=reason)
+    changed = await act(
+        client.link.db, name, workspace=client.workspace, by=client.who, reason=reason
+    )
     what = words.counted(changed, "schedule")
     if not changed:
         return f"Job {name} {'is paused already' if paused else 'is not paused'}."

@@ -147,14 +147,8 @@ def ending(run: Run[Any]) -> str:
 
 def ways(run: Run[Any]) -> list[str]:
     """The commands that are legal now, the safest first."""
-    found = []
-    if not run.state.ended:
-        found += [f"why {run.id}", f"watch {run.id}", f"cancel {run.id}"]
-    if run.state in (State.FAILED, State.CANCELLED, State.SKIPPED):
-        found.append(f"retry {run.id}")
-    if run.state in (State.FAILED, State.CANCELLED) and run.acknowledged_by is None:
-        found.append(f"acknowledge {run.id}")
-    return found
+    looks = () if run.state.ended else ("why", "watch")
+    return [f"{verb} {run.id}" for verb in (*looks, *run.actions)]
 
 
 def counted(number: int, thing: str, things: str = "") -> str:

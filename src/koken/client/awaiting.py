@@ -7,7 +7,9 @@ import copy
 import getpass
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Self
+
+from typing_extensions import TypeVar
 
 from koken.client.arguments import bound, texts
 from koken.client.link import Link
@@ -30,7 +32,7 @@ from koken.views.logs import LogLine
 from koken.views.why import Why, why
 
 P = ParamSpec("P")
-R = TypeVar("R")
+R = TypeVar("R", default=Any)
 FIRST_LOOK = 0.01
 LONGEST_LOOK = 0.5
 """Seconds between two looks at a run that is waited for."""

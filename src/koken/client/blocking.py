@@ -9,7 +9,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Self
+
+from typing_extensions import TypeVar
 
 from koken.client.arguments import bound, texts
 from koken.client.awaiting import ONE_RUN, AsyncClient
@@ -25,7 +27,7 @@ from koken.views.logs import LogLine
 from koken.views.why import Why
 
 P = ParamSpec("P")
-R = TypeVar("R")
+R = TypeVar("R", default=Any)
 
 
 class Client:

@@ -108,20 +108,24 @@ async def pause_queue(
         raise NotFound(f"there is no queue {name!r}; `koken queues` lists them")
 
 
-async def pause_schedules(db: Database, job: str, *, by: str, reason: str | None) -> int:
-    """Stop the schedules of a job; returns how many were going."""
-    return len(await db.fetch(PAUSE_SCHEDULES, job, by, reason))
+async def pause_schedules(
+    db: Database, job: str, *, workspace: str, by: str, reason: str | None
+) -> int:
+    """Stop the schedules of a job in a workspace; returns how many were going."""
+    return len(await db.fetch(PAUSE_SCHEDULES, job, workspace, by, reason))
 
 
-async def resume_schedules(db: Database, job: str, *, by: str, reason: str | None) -> int:
-    """Let the schedules of a job fire again; returns how many were paused.
+async def resume_schedules(
+    db: Database, job: str, *, workspace: str, by: str, reason: str | None
+) -> int:
+    """Let the schedules of a job in a workspace fire again; returns how many were paused.
 
     What fell due meanwhile is recorded as skipped, in one tick; it is made up for only where the
     schedule asks for that by ``catchup`` ``all`` or ``coalesce``.
     """
 
     async def work(tx: Transaction) -> int:
-        rows = await tx.fetch(PAUSED_SCHEDULES, job)
+        rows = await tx.fetch(PAUSED_SCHEDULES, job, workspace)
         now: datetime = (await tx.fetch(NOW))[0]["now"]
         for row in rows:
             await pass_over(tx, row, now)

@@ -13,6 +13,7 @@ from koken.store.statements import Statement, quoted
 PRUNE = Statement("prune")
 PRUNE_TICKS = Statement("prune_ticks")
 PRUNE_WORKERS = Statement("prune_workers")
+PRUNE_STRAY_LINES = Statement("prune_stray_lines")
 LOG_PARTITIONS = Statement("log_partitions")
 MOVE_CURSOR = Statement("move_cursor")
 NOW = Statement("now")
@@ -72,6 +73,7 @@ async def partition(db: Database, keep: Mapping[str, float]) -> None:
         day = today + timedelta(days=ahead)
         if name(day) not in existing:
             await make(db, day)
+    await db.fetch(PRUNE_STRAY_LINES, keep["logs"])
     oldest = today - timedelta(seconds=keep["logs"])
     for each in sorted(existing):
         if each < name(oldest):

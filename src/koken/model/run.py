@@ -129,6 +129,18 @@ class Run(Generic[R_co]):
         return f"{self.error.type}: {self.error.message}".rstrip(": ")
 
     @property
+    def actions(self) -> tuple[str, ...]:
+        """What may be done with it now, the safest first."""
+        if not self.state.ended:
+            return ("cancel",)
+        found = []
+        if self.state is not State.SUCCEEDED:
+            found.append("retry")
+        if self.state in (State.FAILED, State.CANCELLED) and self.acknowledged_by is None:
+            found.append("acknowledge")
+        return tuple(found)
+
+    @property
     def phase(self) -> str | None:
         """``cancelling`` while a cancel waits to be confirmed."""
         return "cancelling" if self.cancelling and not self.state.ended else None
@@ -169,6 +181,7 @@ class Run(Generic[R_co]):
             "logical_time": stamp(self.logical_time),
             "parent_id": None if self.parent_id is None else str(self.parent_id),
             "root_id": str(self.root_id),
+            "actions": list(self.actions),
             "created_at": stamp(self.created_at),
             "started_at": stamp(self.started_at),
             "ended_at": stamp(self.ended_at),

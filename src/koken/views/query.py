@@ -18,6 +18,7 @@ from koken.errors import InvalidArguments
 from koken.model.duration import seconds
 from koken.model.states import State
 
+LARGEST_ID = 2**63 - 1
 WORD = re.compile(r'([A-Za-z_][\w.]*):("(?:[^"\\]|\\.)*"|\S*)|("(?:[^"\\]|\\.)*"|\S+)')
 
 
@@ -156,11 +157,16 @@ def error(conditions: Conditions, value: str) -> None:
     )
 
 
+def is_id(text: str) -> bool:
+    """Whether a text is a number that a run may have."""
+    return text.isascii() and text.isdigit() and int(text) <= LARGEST_ID
+
+
 def number(conditions: Conditions, value: str) -> None:
     """``id:412,413``."""
     ids = value.split(",")
-    if not all(each.isdigit() for each in ids):
-        raise refused("id", f"{value!r} is no number")
+    if not all(is_id(each) for each in ids):
+        raise refused("id", f"{value!r} is no run's number")
     conditions.add("r.id = any({}::bigint[])", [int(each) for each in ids])
 
 

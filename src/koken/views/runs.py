@@ -12,7 +12,7 @@ from koken.errors import NotFound
 from koken.model.run import Failure, Progress, Run, Trigger, TriggerKind, Wait, stamp
 from koken.model.states import State, WaitCause
 from koken.store.database import Database, Row
-from koken.views.query import Conditions, parse
+from koken.views.query import Conditions, is_id, parse
 
 COLUMNS = """
   r.id, j.name as job, v.number as version, w.name as workspace, r.state, q.name as queue,
@@ -86,6 +86,8 @@ async def get(db: Database, run: int | str, *, workspace: str) -> Run[Any]:
     found = Conditions()
     found.add("w.name = {}", workspace)
     by_id = isinstance(run, int) or run.isdigit()
+    if by_id and not is_id(str(run)):
+        raise NotFound(f"there is no run {run}")
     if by_id:
         found.add("r.id = {}", int(run))
     else:

@@ -1,11 +1,12 @@
--- $1 job name  $2 by  $3 reason
+-- $1 job name  $2 workspace  $3 by  $4 reason
 with s as (
   update koken.schedule s
-     set paused_at = koken.now(), paused_by = $2, pause_reason = $3, revision = revision + 1
-    from koken.job j
-   where j.id = s.job_id and j.name = $1 and s.retired_at is null and s.paused_at is null
+     set paused_at = koken.now(), paused_by = $3, pause_reason = $4, revision = revision + 1
+    from koken.job j, koken.workspace w
+   where j.id = s.job_id and j.name = $1 and w.id = s.workspace_id and w.name = $2
+     and s.retired_at is null and s.paused_at is null
   returning s.id, s.workspace_id, s.job_id, s.name),
 recorded as (
   insert into koken.event (workspace_id, verb, by, reason, job_id, detail)
-  select workspace_id, 'pause', $2, $3, job_id, jsonb_build_object('schedule', name) from s)
+  select workspace_id, 'pause', $3, $4, job_id, jsonb_build_object('schedule', name) from s)
 select id from s

@@ -1,6 +1,6 @@
--- $1 job name
+-- $1 job name  $2 workspace
 select s.id, s.workspace_id, s.job_id, s.name, s.declared, s.cursor_at, s.paused_at, s.paused_by,
        j.name as job, w.name as workspace
   from koken.schedule s join koken.job j on j.id = s.job_id join koken.workspace w on w.id = s.workspace_id
- where j.name = $1 and s.retired_at is null and s.paused_at is not null
+ where j.name = $1 and w.name = $2 and s.retired_at is null and s.paused_at is not null
    for update of s
