@@ -132,7 +132,7 @@ class Lab:
             await base.connection.close()
         await self.control.close()
         await asyncio.to_thread(self.server.stop)
-        shutil.rmtree(self.folder / "data", ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     async def base(self, system: System, purpose: str = "main") -> Base:
         """The system's database for a purpose, made when first needed."""

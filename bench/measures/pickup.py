@@ -17,7 +17,7 @@ from bench.systems.base import System
 
 PAUSE = (0.02, 0.05)
 """Seconds between a job and the next."""
-CALM = 12.0
+CALM = 13.0
 """Seconds in which nothing happens."""
 WARM = 10
 
@@ -82,7 +82,7 @@ PICKUP = Measure(
 )
 RESTED = Measure(
     name="pickup-rested",
-    title="Pickup of one job after 12 s without any",
+    title="Pickup of one job after 13 s without any",
     take=rested,
     figures=(Figure("wait", "ms", 1),),
     targets=(Target("at most 20 ms", own("wait"), 20, most=True),),

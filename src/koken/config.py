@@ -25,6 +25,7 @@ KEEP = {
     "failed": 180 * DAY,
     "logs": 30 * DAY,
     "ticks": 90 * DAY,
+    "events": 365 * DAY,
 }
 
 

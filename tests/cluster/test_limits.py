@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
-from koken.define.job import Job
-from koken.engine import control
+from koken.engine import queues
 from koken.model.run import Run
 from koken.store.database import Database
 from tests.cluster import app
@@ -23,7 +20,7 @@ ROOM = {"queues": {"default": 20, "narrow": 20}, "grace": 5}
 async def limit(cluster: Cluster, number: int | None, *, rate: float | None = None) -> None:
     """Set the limit of the narrow queue, while everything goes on."""
     db = Database(cluster.url)
-    await control.set_queue(db, "narrow", limit=number, rate=rate, by="test", reason=None)
+    await queues.set_limits(db, "narrow", limit=number, rate=rate, by="test", reason=None)
     await db.close()
 
 
@@ -85,56 +82,64 @@ async def running(cluster: Cluster, runs: Sequence[Run[Any]], count: int) -> Non
     assert len(await cluster.said("began", count)) == count
 
 
-@pytest.mark.parametrize("job", [app.narrow, app.locked], ids=["queue limit", "lock limit"])
-async def test_room_comes_back_each_time(cluster: Cluster, job: Job[..., Any]) -> None:
+async def test_room_comes_back_each_time(cluster: Cluster) -> None:
     """Three of three slots: freed by cancel, by kill -9 and by a worker row that is deleted.
 
-    bug-014, bug-022, bug-031. The database's clock is put forward by the lease, so that a dead
-    worker is suspect at once; the others clear themselves with their next beat.
+    bug-014, bug-022, bug-031; for the limit of a queue and for a lock's. The database's clock is
+    put forward by the lease, so that a dead worker is suspect at once; the others clear themselves
+    with their next beat.
     """
     await limit(cluster, 3)
-    await cluster.worker("stays", worker=ROOM)
-    first = [await cluster.client.start(job) for _ in range(6)]
-    await running(cluster, first, 3)
-    for run in first[:3]:
-        await cluster.client.cancel(run)
-    await cluster.all_in("cancelled", first[:3])
-    await cluster.said("began", 6)
-    for run in first[3:]:
-        await cluster.client.cancel(run)
-    await cluster.all_in("cancelled", first)
-    assert await cluster.value("select count(*) from koken.hold") == 0
+    stays = await cluster.worker("stays", worker=ROOM)
+    runs = await six_of_each(cluster, "first")
+    for done, in_turn in enumerate((runs[:3] + runs[6:9], runs[3:6] + runs[9:]), 1):
+        await cluster.said("began", 6 * done)
+        for run in in_turn:
+            await cluster.client.cancel(run)
+        await cluster.all_in("cancelled", in_turn)
+    await nothing_is_held(cluster)
+    stays.send(signal.SIGTERM)
+    await stays.ended()
 
-    cluster.workers[0].send(signal.SIGTERM)
-    await cluster.workers[0].ended()
     dies = await cluster.worker("dies", worker=ROOM)
-    second = [await cluster.client.start(job, "second") for _ in range(6)]
-    await cluster.said("began", 9)
-    dies.kill()
-    await cluster.worker("rescues", worker=ROOM)
-    await cluster.set_clock(seconds=TIMING.lease)
-    await cluster.said("began", 12, TIMING.confirm + MARGIN + 5)
-    cluster.open("second")
-    await cluster.all_in("succeeded", second)
-
-    third = [await cluster.client.start(job, "third") for _ in range(4)]
+    runs = await six_of_each(cluster, "second")
     await cluster.said("began", 18)
-    pid = cluster.workers[-1].process.pid
-    await cluster.rows("delete from koken.worker where pid = $1", pid)
-    await cluster.said("began", 21, 10 + MARGIN)
+    dies.kill()
+    deleted = await cluster.worker("deleted", worker=ROOM)
+    await cluster.set_clock(seconds=TIMING.lease)
+    await cluster.said("began", 24, TIMING.confirm + 2 * MARGIN)
+    cluster.open("second")
+    await cluster.all_in("succeeded", runs)
+    await nothing_is_held(cluster)
+
+    runs = await six_of_each(cluster, "third")
+    await cluster.said("began", 36)
+    await cluster.rows("delete from koken.worker where pid = $1", deleted.process.pid)
+    await cluster.said("began", 42, 10 + 2 * MARGIN)
     cluster.open("third")
-    await cluster.all_in("succeeded", third)
-    assert await cluster.value("select count(*) from koken.hold") == 0
+    await cluster.all_in("succeeded", runs)
+    await nothing_is_held(cluster)
+
+
+async def six_of_each(cluster: Cluster, gate: str) -> list[Run[Any]]:
+    """Six runs in a queue with room for three, and six under a lock with room for three."""
+    jobs = [app.narrow] * 6 + [app.locked] * 6
+    return [await cluster.client.start(job, gate) for job in jobs]
+
+
+async def nothing_is_held(cluster: Cluster) -> None:
+    """No slot is in use, and no lock."""
     assert (await cluster.states())["running"] == 0
+    assert await cluster.value("select count(*) from koken.hold") == 0
 
 
 async def test_a_rate(cluster: Cluster) -> None:
-    """20 starts a second over two workers, 60 runs: none begins before its time."""
+    """20 starts a second over two workers, 60 runs that hold: none begins before its time."""
     await limit(cluster, None, rate=20)
     for _ in range(2):
-        await cluster.worker(worker=ROOM)
-    runs = await cluster.client.start_many(app.narrow_quick, [{}] * 60)
-    await cluster.all_in("succeeded", runs, 30)
+        await cluster.worker(worker={"queues": {"narrow": 40}, "grace": 5})
+    await cluster.client.start_many(app.narrow, [{}] * 60)
+    await cluster.said("began", 60)
     rows = await cluster.rows("select started_at from koken.run order by started_at")
     started = [row["started_at"] for row in rows]
     for n in range(len(started) - 21):

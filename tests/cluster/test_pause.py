@@ -5,14 +5,14 @@ from __future__ import annotations
 import signal
 
 from tests.cluster import app
-from tests.cluster.cluster import TAKEOVER, Cluster, alive
+from tests.cluster.cluster import MARGIN, TAKEOVER, TIMING, Cluster, alive
 from tests.support.moments import until
 
 
 async def test_stopped_past_the_lease_and_continued(cluster: Cluster) -> None:
     """SIGSTOP, SIGCONT: the second runner's result stands, the first one's bodies are stopped.
 
-    bug-034.
+    bug-034. The lease passes by the database's clock, which is put forward.
     """
     first = await cluster.worker("first")
     jobs = (app.hold_thread, app.hold_loop, app.hold_process)
@@ -21,7 +21,8 @@ async def test_stopped_past_the_lease_and_continued(cluster: Cluster) -> None:
     began = await cluster.said("began", 4)
     first.send(signal.SIGSTOP)
     await cluster.worker("second")
-    await cluster.said("began", 8, TAKEOVER)
+    await cluster.set_clock(seconds=TIMING.lease)
+    await cluster.said("began", 8, TIMING.confirm + 2 * MARGIN)
     cluster.open("early.1")  # ends in its own process, whose worker cannot hear it yet
     await until(lambda: cluster.count("ended") == {early.id: 1})
     first.send(signal.SIGCONT)

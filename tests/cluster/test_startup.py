@@ -12,7 +12,7 @@ MOMENTS = 12
 
 
 async def test_a_stop_at_each_moment_of_the_start(cluster: Cluster) -> None:
-    """SIGTERM all along the start, the interpreter's own left out: it stops each time, and leaves no worker behind."""
+    """SIGTERM all along the start: it stops each time, and leaves no worker behind."""
     whole = await cluster.worker()
     length = time.monotonic() - whole.launched_at
     for n in range(MOMENTS):

@@ -336,7 +336,7 @@ def test_key_that_cannot_be_read(key: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["cluster", "{size}", "{size.width}:{workspace}", "{logical_time:%Y-%m-%d}", "{{x}}"]
+    "key", ["cluster", "{size}", "{size.width}:{workspace}", "{logical_time}", "{{x}}"]
 )
 def test_key_that_is_fine(key: str) -> None:
     assert spec_of(report, lock=key, subject=key, overlap_key=key).lock == Lock(key)

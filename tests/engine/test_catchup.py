@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from koken.engine import control, fire, grant, rescue
+from koken.engine import fire, grant, rescue, schedules
 from koken.model.policy import Overlap
 from koken.model.schedule import Schedule
 from koken.model.states import State
@@ -135,12 +135,10 @@ async def test_a_change_starts_nothing(house: House, changed: Schedule, next_at:
 async def test_a_week_of_pause_starts_nothing(house: House) -> None:
     """bug-067: a resume runs nothing at once; one skipped tick says who paused, and how many."""
     await at_three_in_the_afternoon(house, "15 1 * * *")
-    await control.pause_schedules(
-        house.db, "report", workspace="default", by="anna", reason="holidays"
-    )
+    await schedules.pause(house.db, "report", workspace="default", by="anna", reason="holidays")
     await house.pass_time(days=7)
     await fire.fire(house.db)
-    await control.resume_schedules(house.db, "report", workspace="default", by="anna", reason=None)
+    await schedules.resume(house.db, "report", workspace="default", by="anna", reason=None)
     await fire.fire(house.db)
     assert len(await due_times(house)) == 1
     assert (await ticks(house))[-1] == (
@@ -159,7 +157,7 @@ async def test_five_skips_with_five_reasons(house: House) -> None:
     await house.job("buffer", schedules=(Schedule("0 * * * *"),), overlap=Overlap.QUEUE_ONE)
     await house.job("missed", schedules=(Schedule("0 * * * *", catchup="none"),))
     await house.job("paused", schedules=(Schedule("0 * * * *"),))
-    await control.pause_schedules(house.db, "paused", workspace="default", by="anna", reason=None)
+    await schedules.pause(house.db, "paused", workspace="default", by="anna", reason=None)
     first = (await house.start("plain")).run_id
     await house.start("buffer")
     await house.claim()
@@ -167,7 +165,7 @@ async def test_five_skips_with_five_reasons(house: House) -> None:
 
     await house.set_clock(NOON + timedelta(hours=1, seconds=1))
     await fire.fire(house.db)
-    await control.resume_schedules(house.db, "paused", workspace="default", by="anna", reason=None)
+    await schedules.resume(house.db, "paused", workspace="default", by="anna", reason=None)
     await house.set_clock(NOON + timedelta(hours=3, seconds=30))
     await fire.fire(house.db)
     await house.set_clock(datetime(2026, 3, 29, 3, 0, tzinfo=UTC))

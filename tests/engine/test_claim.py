@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from koken.engine import claim, control, finish, register, wake
+from koken.engine import claim, finish, queues, register, wake
 from koken.model.states import State, WaitCause
 from tests.support.house import NOON, House
 
@@ -84,11 +84,11 @@ async def test_a_lost_worker_claims_nothing(house: House) -> None:
 async def test_a_paused_queue_hands_out_nothing_until_it_is_resumed(house: House) -> None:
     await house.job()
     await house.start()
-    await control.pause_queue(house.db, "default", paused=True, by="mira", reason="deploy")
+    await queues.pause(house.db, "default", paused=True, by="mira", reason="deploy")
     assert await house.claim() == []
     row = (await house.rows("select * from koken.queue where name = 'default'"))[0]
     assert (row["paused_by"], row["pause_reason"]) == ("mira", "deploy")
-    await control.pause_queue(house.db, "default", paused=False, by="mira", reason=None)
+    await queues.pause(house.db, "default", paused=False, by="mira", reason=None)
     assert len(await house.claim()) == 1
     verbs = [row["verb"] for row in await house.rows("select verb from koken.event order by id")]
     assert verbs == ["pause", "resume"]
@@ -128,7 +128,7 @@ async def take_limited(house: House, name: str, room: int) -> tuple[int, float]:
 async def test_a_limited_queue_is_left_to_the_limited_claim(house: House) -> None:
     await house.job(queue="g")
     await house.start_many(5)
-    await control.set_queue(house.db, "g", limit=3, by="mira", reason=None)
+    await queues.set_limits(house.db, "g", limit=3, by="mira", reason=None)
     assert await house.claim(queue="g") == []
     number = await queue(house, "g")
     assert await claim.limited_queues(house.db, [number]) == [number]
@@ -140,11 +140,11 @@ async def test_a_limit_changed_while_full_counts_from_then_on(house: House) -> N
     """bug-023."""
     await house.job(queue="g")
     await house.start_many(12)
-    await control.set_queue(house.db, "g", limit=2, by="mira", reason=None)
+    await queues.set_limits(house.db, "g", limit=2, by="mira", reason=None)
     assert (await take_limited(house, "g", 100))[0] == 2
-    await control.set_queue(house.db, "g", limit=6, by="mira", reason=None)
+    await queues.set_limits(house.db, "g", limit=6, by="mira", reason=None)
     assert (await take_limited(house, "g", 100))[0] == 4
-    await control.set_queue(house.db, "g", limit=1, by="mira", reason=None)
+    await queues.set_limits(house.db, "g", limit=1, by="mira", reason=None)
     held = await claim.held(house.db, house.worker)
     for run in held[:5]:
         await house.finish(run)
@@ -156,7 +156,7 @@ async def test_a_limit_changed_while_full_counts_from_then_on(house: House) -> N
 async def test_workers_together_stay_within_the_limit(house: House) -> None:
     await house.job(queue="g")
     await house.start_many(100)
-    await control.set_queue(house.db, "g", limit=7, by="mira", reason=None)
+    await queues.set_limits(house.db, "g", limit=7, by="mira", reason=None)
     number = await queue(house, "g")
     workers = [await house.hire(name, g=50) for name in "abcd"]
     await asyncio.gather(*(claim.limited(house.db, each, number, 50) for each in workers * 5))
@@ -166,7 +166,7 @@ async def test_workers_together_stay_within_the_limit(house: House) -> None:
 async def test_a_rate_spreads_starts_and_says_when_there_is_room(house: House) -> None:
     await house.job(queue="g")
     await house.start_many(100)
-    await control.set_queue(house.db, "g", rate=2.0, burst=3, by="mira", reason=None)
+    await queues.set_limits(house.db, "g", rate=2.0, burst=3, by="mira", reason=None)
     assert await take_limited(house, "g", 100) == (3, 0.5)
     assert await take_limited(house, "g", 100) == (0, 0.5)
     await house.pass_time(seconds=1)

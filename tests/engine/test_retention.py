@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from koken.config import KEEP
-from koken.engine import control, fire, prune, wake
+from koken.engine import control, fire, prune, queues, wake
 from koken.engine.claim import from_bottom
 from koken.engine.register import queue_ids
 from koken.model.policy import Overlap
@@ -47,7 +47,7 @@ async def test_only_what_has_ended_goes(house: House) -> None:
     blocked = (await house.start("locked")).run_id
     waiting = (await house.start("old", delay=2 * DAY)).run_id
     await house.start("old", queue="paused")
-    await control.pause_queue(house.db, "paused", paused=True, by="anna", reason=None)
+    await queues.pause(house.db, "paused", paused=True, by="anna", reason=None)
     paused = max(await left(house))
     await house.pass_time(hours=26)
     assert (await prune.prune(house.db, HOUR, dry_run=True)).runs == len(gone)

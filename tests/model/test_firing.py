@@ -96,6 +96,34 @@ def test_all_is_bounded_and_the_newest_are_made_up_for() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("catchup", "verdict", "until", "reason"),
+    [
+        ("none", "missed", "11:59:49", "no scheduler ran (catchup none)"),
+        ("latest", "missed", "11:59:49", "no scheduler ran (catchup latest)"),
+        ("coalesce", "start", "11:59:49", None),
+        ("all", "missed", "11:56:29", "more than catchup_limit=200 were missed"),
+    ],
+)
+def test_more_than_are_counted(catchup: str, verdict: str, until: str, reason: str | None) -> None:
+    """Three hours of seconds: the count says "at least", and nothing is left out."""
+    now = NOON - timedelta(seconds=1)
+    schedule = Schedule("1s", catchup=catchup, catchup_limit=200)
+    first = fire(schedule, timedelta(hours=3), now).ticks[0]
+    assert (first.verdict, f"{first.until_at:%H:%M:%S}", first.count) == (verdict, until, 10_001)
+    assert first.reason == (reason and f"at least 10,000 due times: {reason}")
+
+
+def test_beyond_the_count_too_the_newest_are_made_up_for() -> None:
+    """The first page of them begins where the limit says, however long ago the outage began."""
+    schedule = Schedule("1s", catchup="all", catchup_limit=200)
+    found = fire(schedule, timedelta(days=3))
+    ones = [tick.due_at for tick in found.ticks if tick.verdict == "start"]
+    fresh_from = NOON - timedelta(seconds=10)
+    assert ones == [fresh_from - timedelta(seconds=ago) for ago in range(199, 99, -1)]
+    assert found.cursor_at == ones[-1]
+
+
 def test_a_time_that_did_not_exist_is_recorded_where_it_is_left_out() -> None:
     """bug-056, bug-074: EventBridge skips in the gap, and the skip can be seen."""
     new_york = datetime.fromisoformat("2026-03-08T12:00:00-04:00")

@@ -69,6 +69,7 @@ class TestBirth:
             ({"catchup": "some"}, "catchup 'some' is none of none, latest, all, coalesce."),
             ({"catchup_limit": 0}, "catchup_limit is 0; write a whole number above 0."),
             ({"catchup_limit": True}, "catchup_limit is True; write a whole number above 0."),
+            ({"catchup_limit": 10_001}, "catchup_limit is 10001; the most is 10,000."),
             ({"jitter": "soon"}, "jitter is 'soon'; write it as '90s'"),
             ({"jitter": -1}, "jitter is -1; a duration is finite and not negative."),
             ({"starts_at": datetime(2026, 1, 1)}, "starts_at is datetime.datetime(2026, 1, 1, 0, "),

@@ -14,7 +14,7 @@ from koken.cli.mend import Reason
 from koken.cli.place import with_client
 from koken.client.awaiting import AsyncClient
 from koken.config import read_rate
-from koken.engine import control
+from koken.engine import queues, schedules
 from koken.errors import InvalidArguments, NotFound, Refused
 from koken.views import catalog, floor
 from koken.views.floor import QueueRow
@@ -41,7 +41,7 @@ def queue(
         if new_limit is ... and new_rate is ...:
             return await one(client, name)
         before = await find(client, name)
-        await control.set_queue(
+        await queues.set_limits(
             client.link.db,
             name,
             limit=new_limit,
@@ -172,7 +172,7 @@ async def kind_of(client: AsyncClient, name: str) -> str:
 async def switch_queue(client: AsyncClient, name: str, reason: str | None, paused: bool) -> str:
     """Pause or resume a queue."""
     before = await one(client, name)
-    await control.pause_queue(client.link.db, name, paused=paused, by=client.who, reason=reason)
+    await queues.pause(client.link.db, name, paused=paused, by=client.who, reason=reason)
     if not paused:
         return f"Queue {name} goes on; {words.capped(before.ready)} ready. Recorded: {client.who}."
     if before.paused_at is not None:
@@ -186,7 +186,7 @@ async def switch_job(client: AsyncClient, name: str, reason: str | None, paused:
     found = await catalog.schedules(client.link.views, workspace=client.workspace, job=name)
     if not found:
         raise Refused(f"job {name!r} has no schedule that could be paused", what=name)
-    act = control.pause_schedules if paused else control.resume_schedules
+    act = schedules.pause if paused else schedules.resume
     changed = await act(
         client.link.db, name, workspace=client.workspace, by=client.who, reason=reason
     )

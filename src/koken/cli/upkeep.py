@@ -17,7 +17,7 @@ from koken.cli.place import NoDatabase, place, with_client
 from koken.cli.tables import direct, standing
 from koken.client.awaiting import AsyncClient
 from koken.config import load
-from koken.engine import control, prune
+from koken.engine import events, prune
 from koken.errors import InvalidArguments
 from koken.store import migrate as schema
 from koken.store.migrate import Migration, Standing
@@ -145,7 +145,7 @@ async def sweep(client: AsyncClient, keep: Mapping[str, float], dry_run: bool) -
 async def record(client: AsyncClient, done: Swept, reason: str) -> None:
     """Leave an event with who and why."""
     await client.link.db.run(
-        lambda tx: control.record(
+        lambda tx: events.record(
             tx, "prune", client.who, reason=reason or None, detail=done.to_json()
         )
     )

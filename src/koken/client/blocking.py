@@ -38,7 +38,7 @@ class Client:
 
     def __init__(self, program: Program | str, /, *, by: str = "", workspace: str = "") -> None:
         self.awaiting = AsyncClient(program, by=by, workspace=workspace)
-        self.portal = Portal()
+        self.portal = Portal(self.awaiting.link.begin_anew)
         self.caller: Caller | None = None
 
     def using(

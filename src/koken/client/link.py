@@ -56,6 +56,12 @@ class Link:
                 await publish(self.db, self.name, [job.spec], by=by or "client", whole=False)
                 self.published.add(job.name)
 
+    def begin_anew(self) -> None:
+        """Forget all connections, in a process that was forked: they are its parent's."""
+        self.db.begin_anew()
+        self.views.begin_anew()
+        self.publishing = asyncio.Lock()
+
     async def close(self) -> None:
         """Let go of the connections."""
         await self.db.close()

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
+from weakref import WeakSet
+
+from koken.store.database import keep_for_ever
 
 T = TypeVar("T")
 
 
 class Portal:
-    """Opens on the first call; shared by all threads of a program."""
+    """Opens on the first call; shared by all threads of a program.
 
-    def __init__(self) -> None:
+    A process that was forked has no such thread: there it opens again on the first call, and
+    ``on_fork`` is called before, to let go of what belongs to the parent.
+    """
+
+    def __init__(self, on_fork: Callable[[], None]) -> None:
+        self.on_fork = on_fork
         self.loop: asyncio.AbstractEventLoop | None = None
         self.thread: threading.Thread | None = None
         self.opening = threading.Lock()
+        portals.add(self)
 
     @property
     def open(self) -> bool:
@@ -55,6 +65,13 @@ class Portal:
                 self.thread.start()
             return self.loop
 
+    def begin_anew(self) -> None:
+        """Be as before the first call; in a process that was forked."""
+        keep_for_ever(self.loop)  # its sockets and what wakes it are shared with the parent
+        self.loop = self.thread = None
+        self.opening = threading.Lock()
+        self.on_fork()
+
     def close(self) -> None:
         """End the loop and its thread."""
         with self.opening:
@@ -64,3 +81,15 @@ class Portal:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
+
+
+portals: WeakSet[Portal] = WeakSet()
+
+
+def begin_anew() -> None:
+    """Called in a process that was just forked, before anything else."""
+    for portal in list(portals):
+        portal.begin_anew()
+
+
+os.register_at_fork(after_in_child=begin_anew)

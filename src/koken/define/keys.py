@@ -18,7 +18,7 @@ def check_key(option: str, key: str, arguments: Sequence[str] | None) -> None:
     ``option`` is where the key stands; ``arguments`` are the job's, None when they are free.
     Raises ``DeclarationError`` whose message goes on from "job 'x': ".
     """
-    for name in names_in(option, key):
+    for name in names_in(option, key, formats=False):
         root = name.split(".")[0]
         if arguments is None or root in arguments or root in ALWAYS:
             continue
@@ -29,7 +29,7 @@ def check_key(option: str, key: str, arguments: Sequence[str] | None) -> None:
 
 def check_filled(option: str, text: str) -> bool:
     """Whether a schedule's argument has places; refuses names that a due time does not have."""
-    names = list(names_in(option, text))
+    names = list(names_in(option, text, formats=True))
     for name in names:
         if name not in ALWAYS:
             meant = did_you_mean(name, ALWAYS)
@@ -39,15 +39,22 @@ def check_filled(option: str, text: str) -> bool:
     return bool(names)
 
 
-def names_in(option: str, key: str) -> Iterator[str]:
-    """The names in the places of a key: ``request.id`` of ``{request.id}``."""
+def names_in(option: str, key: str, *, formats: bool) -> Iterator[str]:
+    """The names in the places of a key: ``request.id`` of ``{request.id}``.
+
+    ``formats``: whether a place may say how it is written, as in ``{logical_time:%Y-%m}``.
+    """
     try:
         parts = list(Formatter().parse(key))
     except ValueError as error:
         raise DeclarationError(f"{option} {key!r}: {error}.") from None
-    for _, name, _, conversion in parts:
+    for _, name, form, conversion in parts:
         if name is None:
             continue
+        if form and not formats:
+            raise DeclarationError(
+                f"{option} {key!r}: {{{name}:{form}}} has a format; a key has plain names."
+            )
         if conversion or not all(part.isidentifier() for part in name.split(".")):
             place = f"{{{name}!{conversion}}}" if conversion else f"{{{name}}}"
             raise DeclarationError(

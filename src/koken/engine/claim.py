@@ -64,18 +64,26 @@ async def from_marks(
     lanes = [lane for lane in marks if room.get(lane[0], 0) > 0]
     if not lanes:
         return []
-    in_queue: dict[int, int] = {}
-    for queue_id, _ in lanes:
-        in_queue[queue_id] = in_queue.get(queue_id, 0) + 1
+    shares = shared_out(lanes, room)
     rows = await db.fetch(
         CLAIM,
         worker_id,
         [lane[0] for lane in lanes],
         [lane[1] for lane in lanes],
         [marks[lane] for lane in lanes],
-        [-(-room[lane[0]] // in_queue[lane[0]]) for lane in lanes],
+        [shares[lane] for lane in lanes],
     )
     return claimed(rows)
+
+
+def shared_out(lanes: Sequence[Lane], room: Mapping[int, int]) -> dict[Lane, int]:
+    """How many each lane may give: the room of its queue in equal shares, never more in all."""
+    shares: dict[Lane, int] = {}
+    for queue_id in {lane[0] for lane in lanes}:
+        mine = [lane for lane in lanes if lane[0] == queue_id]
+        each, rest = divmod(room[queue_id], len(mine))
+        shares |= {lane: each + (place < rest) for place, lane in enumerate(mine)}
+    return shares
 
 
 async def from_bottom(db: Database, worker_id: int, room: Mapping[int, int]) -> list[Claimed]:
@@ -92,17 +100,17 @@ async def limited_queues(db: Database, queue_ids: Sequence[int]) -> list[int]:
     return [row["id"] for row in await db.fetch(LIMITED_QUEUES, list(queue_ids))]
 
 
-async def limited(db: Database, worker_id: int, queue_id: int, room: int) -> tuple[bool, float]:
+async def limited(db: Database, worker_id: int, queue_id: int, room: int) -> tuple[int, float]:
     """Take from a queue that has a limit or a rate, under its row's lock.
 
-    Returns whether anything was taken (``held`` tells what), and in how many seconds its rate has
-    room again.
+    Returns how many were taken (``held`` tells which), and in how many seconds its rate has room
+    again.
     """
-    taken = False
+    taken = 0
     again = 0.0
     for row in await db.fetch(CLAIM_LIMITED, queue_id, room, worker_id):
         if row["run_id"] is not None:
-            taken = True
+            taken += 1
         if row["again_in"] is not None:
             again = row["again_in"]
     return taken, again

@@ -56,12 +56,13 @@ async def finish(db: Database, endings: Sequence[Ending]) -> Finished:
     delivered, under the same lease, counts as delivered.
     """
     batch = sorted(endings, key=lambda ending: ending.id)
-    closing = [ending.id for ending in batch if ending.closes_failures]
+    closing = {ending.id for ending in batch if ending.closes_failures}
 
     async def work(tx: Transaction) -> list[Row]:
         rows = await tx.fetch(FINISH, *columns(batch))
-        if closing:
-            await tx.fetch(ACKNOWLEDGE_BEFORE, closing)
+        succeeded = [row["id"] for row in rows if row["state"] == State.SUCCEEDED]
+        if closing.intersection(succeeded):
+            await tx.fetch(ACKNOWLEDGE_BEFORE, [each for each in succeeded if each in closing])
         return rows
 
     rows = await db.run(work, alone=not closing)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from koken.model.firing import Firing, Firings, firings
@@ -17,6 +18,11 @@ FIRE = Statement("fire")
 MOVE_SCHEDULES = Statement("move_schedules")
 NOW = Statement("now")
 PAGE = 200
+MOST_TICKS = 500
+"""Ticks of one transaction, above which the rest of a page waits for the next."""
+DEFERRED = "deferred"
+PATIENCE = timedelta(seconds=1)
+"""Until a schedule is looked at again whose start met a key in somebody's open transaction."""
 
 
 async def fire(db: Database) -> int:
@@ -26,34 +32,68 @@ async def fire(db: Database) -> int:
     whose next time cannot be computed is set aside with the reason, and the others go on.
     """
     seen = 0
-    while True:
-        page = await db.run(fire_page)
+    more = True
+    while more:
+        page, more = await db.run(fire_page)
         seen += page
-        if page < PAGE:
-            return seen
+    return seen
 
 
-async def fire_page(tx: Transaction) -> int:
-    """One page of due schedules, in one transaction."""
+async def fire_page(tx: Transaction) -> tuple[int, bool]:
+    """A page of due schedules in one transaction; also says whether there may be more."""
     rows = await tx.fetch(DUE_SCHEDULES)
     if not rows:
-        return 0
+        return 0, False
     now: datetime = (await tx.fetch(NOW))[0]["now"]
-    plans: list[tuple[Row, Firings | None, str | None]] = [look(row, now) for row in rows]
-    ticks = [(row["id"], tick) for row, plan, _ in plans if plan for tick in plan.ticks]
+    looks = planned(rows, now)
+    ticks = [(each.row["id"], tick) for each in looks if each.plan for tick in each.plan.ticks]
+    deferred: set[int] = set()
     if ticks:
-        await tx.fetch(FIRE, *columns(ticks))
-    await tx.fetch(
-        MOVE_SCHEDULES,
-        [row["id"] for row, _, _ in plans],
-        [plan.next_at if plan else None for _, plan, _ in plans],
-        [plan.cursor_at if plan else row["cursor_at"] for row, plan, _ in plans],
-        [problem for _, _, problem in plans],
-    )
-    return len(rows)
+        told = await tx.fetch(FIRE, *columns(ticks))
+        deferred = {row["schedule_id"] for row in told if row["verdict"] == DEFERRED}
+    moves = [each.move(now, deferred=each.row["id"] in deferred) for each in looks]
+    await tx.fetch(MOVE_SCHEDULES, *(list(column) for column in zip(*moves, strict=True)))
+    return len(looks), len(looks) < len(rows) or len(rows) == PAGE
 
 
-def look(row: Row, now: datetime) -> tuple[Row, Firings | None, str | None]:
+Move = tuple[int, datetime | None, datetime, str | None]
+"""A schedule's number, its next due time, how far it has come, its problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a due schedule does now, or the problem with it."""
+
+    row: Row
+    plan: Firings | None
+    problem: str | None = None
+
+    def move(self, now: datetime, *, deferred: bool) -> Move:
+        """Where the schedule stands after this sweep.
+
+        One of which a start was put off stays where it is and is looked at again soon.
+        """
+        if self.plan is None:
+            return self.row["id"], None, self.row["cursor_at"], self.problem
+        if deferred:
+            return self.row["id"], now + PATIENCE, self.row["cursor_at"], None
+        return self.row["id"], self.plan.next_at, self.plan.cursor_at, None
+
+
+def planned(rows: Sequence[Row], now: datetime) -> list[Look]:
+    """What these schedules do, the first of them whose ticks go into one transaction."""
+    looks: list[Look] = []
+    ticks = 0
+    for row in rows:
+        looks.append(look(row, now))
+        plan = looks[-1].plan
+        ticks += len(plan.ticks) if plan else 0
+        if ticks >= MOST_TICKS:
+            break
+    return looks
+
+
+def look(row: Row, now: datetime) -> Look:
     """What a schedule does now, or why that cannot be said."""
     try:
         schedule = Schedule.from_json(json.loads(row["declared"]))
@@ -66,8 +106,8 @@ def look(row: Row, now: datetime) -> tuple[Row, Firings | None, str | None]:
         )
     except Exception as error:
         # one schedule that cannot be computed must not stop the others
-        return row, None, f"{type(error).__name__}: {error}"
-    return row, plan, None
+        return Look(row, None, f"{type(error).__name__}: {error}")
+    return Look(row, plan)
 
 
 def columns(ticks: Sequence[tuple[int, Firing]]) -> tuple[list[Any], ...]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from koken.engine import control
+from koken.engine import events
 from koken.engine.grant import sweep
 from koken.model.job import JobSpec
 from koken.model.schedule import Schedule
@@ -19,6 +19,7 @@ from koken.store.statements import Statement
 
 KNOWN_JOBS = Statement("known_jobs")
 PUBLISH_JOB = Statement("publish_job")
+PUBLISH_VERSION = Statement("publish_version")
 MAKE_CURRENT = Statement("make_current")
 RETIRE_JOBS = Statement("retire_jobs")
 KEEP_SCHEDULES = Statement("keep_schedules")
@@ -71,10 +72,10 @@ def differs(row: Row, app: str, spec: JobSpec) -> bool:
 
 async def publish_job(tx: Transaction, *, app: str, spec: JobSpec, by: str) -> None:
     """One job with its schedules, in one transaction."""
-    (row,) = await tx.fetch(
-        PUBLISH_JOB,
-        spec.name,
-        app,
+    (job,) = await tx.fetch(PUBLISH_JOB, spec.name, app)
+    (version,) = await tx.fetch(
+        PUBLISH_VERSION,
+        job["id"],
         spec.fingerprint(),
         json.dumps(spec.to_json()),
         by,
@@ -84,12 +85,12 @@ async def publish_job(tx: Transaction, *, app: str, spec: JobSpec, by: str) -> N
         list(spec.argument_names) if spec.parameters else None,
         list(spec.parameters.get("required", ())),
     )
-    moved = await tx.fetch(MAKE_CURRENT, row["job_id"], row["version_id"])
+    moved = await tx.fetch(MAKE_CURRENT, job["id"], version["id"])
     if spec.lock is not None:
         await tx.fetch(SET_LOCK_LIMIT, spec.lock.key, spec.lock.limit)
-    await save_schedules(tx, row["job_id"], spec.schedules)
-    if moved and row["previous_id"] is not None:
-        await control.record(tx, "publish", by, job_id=row["job_id"])
+    await save_schedules(tx, job["id"], spec.schedules)
+    if moved and job["version_id"] is not None:
+        await events.record(tx, "publish", by, job_id=job["id"])
 
 
 async def save_schedules(tx: Transaction, job_id: int, schedules: Sequence[Schedule]) -> None:

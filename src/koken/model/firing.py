@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -16,12 +17,13 @@ ON_TIME = timedelta(seconds=10)
 MOST_TICKS = 100
 """Ticks of one schedule in one sweep."""
 MOST_COUNTED = 10_000
-"""Missed due times are counted up to here."""
+"""Due times of a stretch are counted up to here; one more stands for more."""
+INSTANT = timedelta(microseconds=1)
 
 START = "start"
 MISSED = "missed"
 SKIPPED = "skipped"
-PLACE = re.compile(r"\{(logical_time|workspace)(?::([^{}]+))?\}")
+PLACE = re.compile(r"(\{\{|\}\})|\{(logical_time|workspace)(?::([^{}]+))?\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,7 @@ class Firing:
     due_at: datetime
     until_at: datetime
     count: int = 1
+    """Up to ``MOST_COUNTED``; one more stands for more."""
     verdict: str
     reason: str | None = None
     since_at: datetime | None = None
@@ -100,40 +103,72 @@ def single(due: datetime) -> Firing:
 
 def missed(schedule: Schedule, after: datetime, until: datetime, *, instead: bool) -> list[Firing]:
     """The ticks for due times that nobody fired in time; ``instead``: a later one fires anyway."""
-    found = due_between(schedule, after, until, MOST_COUNTED)
-    if not found:
+    last = latest(schedule, after, until)
+    if last is None:
         return []
-    last = (schedule.latest_due(after, until) or found[-1]).astimezone(UTC)
     if schedule.catchup is Catchup.COALESCE:
-        return [Firing(due_at=last, until_at=last, count=len(found), verdict=START, since_at=after)]
+        count = counted(schedule, after, until)
+        return [Firing(due_at=last, until_at=last, count=count, verdict=START, since_at=after)]
     if schedule.catchup is Catchup.NONE or instead:
-        return [stretch(found, last, f"no scheduler ran (catchup {schedule.catchup})")]
-    older = [due for due in found if due < last]
-    ticks = [single(last)]
-    if older:
-        ticks.insert(0, stretch(older, older[-1], "no scheduler ran; the latest is made up for"))
-    return ticks
+        reason = f"no scheduler ran (catchup {schedule.catchup})"
+        return stretch(schedule, after, until, MISSED, reason)
+    reason = "no scheduler ran; the latest is made up for"
+    return [*stretch(schedule, after, last - INSTANT, MISSED, reason), single(last)]
 
 
-def stretch(found: list[datetime], last: datetime, reason: str) -> Firing:
-    """One row for many due times."""
-    return Firing(due_at=found[0], until_at=last, count=len(found), verdict=MISSED, reason=reason)
+def stretch(
+    schedule: Schedule, after: datetime, until: datetime, verdict: str, reason: str
+) -> list[Firing]:
+    """One tick for all due times of a stretch; none where nothing was due."""
+    last = latest(schedule, after, until)
+    if last is None:
+        return []
+    (first,) = due_between(schedule, after, until, 1)
+    count = counted(schedule, after, until)
+    if count > MOST_COUNTED:
+        reason = f"at least {MOST_COUNTED:,} due times: {reason}"
+    return [Firing(due_at=first, until_at=last, count=count, verdict=verdict, reason=reason)]
+
+
+def counted(schedule: Schedule, after: datetime, until: datetime) -> int:
+    """How many due times a stretch has; above ``MOST_COUNTED`` one more, however many."""
+    return len(due_between(schedule, after, until, MOST_COUNTED + 1))
+
+
+def latest(schedule: Schedule, after: datetime, until: datetime) -> datetime | None:
+    """The last due time of a stretch, in UTC."""
+    last = schedule.latest_due(after, until)
+    return last and last.astimezone(UTC)
 
 
 def every_missed(
     schedule: Schedule, after: datetime, until: datetime
 ) -> tuple[list[Firing], datetime]:
     """Each missed due time as a tick, the newest ``catchup_limit`` of them, a page at a time."""
-    found = due_between(schedule, after, until, MOST_COUNTED)
-    ticks: list[Firing] = []
-    over = len(found) - schedule.catchup_limit
-    if over > 0:
-        reason = f"more than catchup_limit={schedule.catchup_limit} were missed"
-        ticks.append(stretch(found[:over], found[over - 1], reason))
-        found = found[over:]
+    found = newest(schedule, after, until, schedule.catchup_limit)
+    if not found:
+        return [], until
+    reason = f"more than catchup_limit={schedule.catchup_limit} were missed"
     page = found[:MOST_TICKS]
+    ticks = stretch(schedule, after, found[0] - INSTANT, MISSED, reason)
     ticks += [single(due) for due in page]
     return ticks, page[-1] if len(page) < len(found) else until
+
+
+def newest(schedule: Schedule, after: datetime, until: datetime, number: int) -> list[datetime]:
+    """The last ``number`` due times of a stretch, oldest first.
+
+    Looks back from the end, twice as far each time, so that a long stretch need not be walked.
+    """
+    found = due_between(schedule, after, until, number + 1)
+    back = timedelta(minutes=1)
+    while len(found) > number:
+        start = max(after, until - back)
+        within = due_between(schedule, start, until, sys.maxsize)
+        if start == after or len(within) >= number:
+            return within[-number:]
+        back *= 2
+    return found
 
 
 def missing(schedule: Schedule, after: datetime, until: datetime) -> list[Firing]:
@@ -177,8 +212,10 @@ def filled(args: Any, logical_time: datetime, workspace: str) -> Any:
         return args
 
     def place(match: re.Match[str]) -> str:
-        if match[1] == "workspace":
+        if match[1]:
+            return match[1][0]
+        if match[2] == "workspace":
             return workspace
-        return logical_time.strftime(match[2]) if match[2] else logical_time.isoformat()
+        return logical_time.strftime(match[3]) if match[3] else logical_time.isoformat()
 
     return PLACE.sub(place, args)

@@ -11,6 +11,9 @@ from koken.errors import DeclarationError
 from koken.model import duration
 from koken.model.duration import Duration
 
+MOST_CAUGHT_UP = 10_000
+"""Missed due times that are made up for one by one."""
+
 
 def args(values: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of ``values``, which must be JSON values by name."""
@@ -48,6 +51,8 @@ def limit(value: object) -> int:
     """The limit, a whole number above 0."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise DeclarationError(f"catchup_limit is {value!r}; write a whole number above 0.")
+    if value > MOST_CAUGHT_UP:
+        raise DeclarationError(f"catchup_limit is {value}; the most is {MOST_CAUGHT_UP:,}.")
     return value
 
 

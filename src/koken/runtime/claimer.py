@@ -8,7 +8,6 @@ from datetime import datetime
 
 from koken.engine import claim, register
 from koken.engine.claim import Claimed, Lane
-from koken.errors import DatabaseUnreachable
 from koken.runtime.names import Names
 from koken.runtime.runner import Runner
 from koken.runtime.service import LONGEST_REST, Service
@@ -56,7 +55,7 @@ class Claimer(Service):
         self.told = True
         self.in_doubt = False
         self.bottom_at = float("-inf")
-        self.bottom_cost = 0.0
+        self.bottom_rest = BOTTOM_PERIOD
         self.hungry: set[int] = set()
         """Queues of which this worker wants to be told."""
         self.limited: set[int] = set()
@@ -79,74 +78,77 @@ class Claimer(Service):
         self.hungry &= room.keys()
         if not room:
             return LONGEST_REST
-        self.in_doubt = True
-        runs, from_bottom = await self.claim(room)
-        self.in_doubt = False
-        await self.begin(runs)
-        if from_bottom:
-            self.limited = set(await claim.limited_queues(self.db, list(room)))
+        told, self.told = self.told, False
+        due_in = self.bottom_at + self.bottom_rest - time.monotonic()
+        runs, looked = await self.claim(room, told=told, due=due_in <= 0)
         limited, again = await self.claim_limited(room)
-        if runs or limited:
-            return 0
-        if not from_bottom:
-            self.told = True
+        if len(runs) + limited >= sum(room.values()):
+            self.told = self.told or (told and not looked)
             return 0
         await self.be_hungry(room.keys())
-        return again or LONGEST_REST
+        if told and not looked:
+            self.told = True
+            return max(due_in, BREATH)
+        return 0 if self.told else again or LONGEST_REST
 
-    async def claim_limited(self, room: dict[int, int]) -> tuple[bool, float]:
-        """From the queues with a limit or a rate that had something when we looked last."""
-        any_taken, soonest = False, 0.0
+    async def claim(
+        self, room: dict[int, int], *, told: bool, due: bool
+    ) -> tuple[list[Claimed], bool]:
+        """Take what there is; also says whether we looked from the bottom.
+
+        From the marks first; from the bottom when nothing lay above them and somebody told us of
+        something, or when it is time to look.
+        """
+        runs = [] if due else await self.from_marks(room)
+        if runs or not (told or due):
+            return runs, False
+        runs = await self.from_bottom(room)
+        self.limited = set(await claim.limited_queues(self.db, list(room)))
+        return runs, True
+
+    async def from_marks(self, room: dict[int, int]) -> list[Claimed]:
+        """From the lanes that we know, upwards from their marks."""
+        if not self.marks:
+            return []
+        self.in_doubt = True
+        runs = await claim.from_marks(self.db, self.worker_id(), self.marks, room)
+        await self.begin(runs)
+        self.marks |= marks(runs)
+        return runs
+
+    async def from_bottom(self, room: dict[int, int]) -> list[Claimed]:
+        """From all lanes that have something; those are the ones that we know from now on."""
+        began = time.monotonic()
+        self.in_doubt = True
+        runs = await claim.from_bottom(self.db, self.worker_id(), room)
+        await self.begin(runs)
+        self.bottom_at = time.monotonic()
+        self.bottom_rest = max(BOTTOM_PERIOD, (self.bottom_at - began) / BOTTOM_SHARE)
+        self.marks = marks(runs) or self.marks
+        return runs
+
+    async def claim_limited(self, room: dict[int, int]) -> tuple[int, float]:
+        """From the queues with a limit or a rate that have something; how many, and when again."""
+        taken, soonest = 0, 0.0
         for queue_id in sorted(self.limited & room.keys()):
             free = self.runner.free_slots(queue_id)
             if free <= 0:
                 continue
             self.in_doubt = True
-            taken, again = await claim.limited(self.db, self.worker_id(), queue_id, free)
-            self.in_doubt = False
-            any_taken = any_taken or taken
+            got, again = await claim.limited(self.db, self.worker_id(), queue_id, free)
+            taken += got
             if again:
                 soonest = min(soonest or again, again)
-            if not taken:
-                self.limited.discard(queue_id)
-        if any_taken:
+        if taken:
             await self.adopt()
-        return any_taken, soonest
-
-    async def claim(self, room: dict[int, int]) -> tuple[list[Claimed], bool]:
-        """From the marks, or from the bottom when it is time to; says which it was."""
-        now = time.monotonic()
-        due = max(BOTTOM_PERIOD, self.bottom_cost / BOTTOM_SHARE)
-        cheap = self.bottom_cost / BOTTOM_SHARE < BOTTOM_PERIOD
-        if self.marks and not (self.told and cheap) and now - self.bottom_at < due:
-            runs = await claim.from_marks(self.db, self.worker_id(), self.marks, room)
-            self.mark(runs, fresh=False)
-            return runs, False
-        self.told = False
-        runs = await claim.from_bottom(self.db, self.worker_id(), room)
-        self.bottom_at = time.monotonic()
-        self.bottom_cost = self.bottom_at - now
-        self.mark(runs, fresh=True)
-        return runs, True
-
-    def mark(self, runs: Sequence[Claimed], *, fresh: bool) -> None:
-        """Remember each lane's smallest rank; a look from the bottom renews the lanes."""
-        found: dict[Lane, datetime] = {}
-        for run in runs:
-            lane = (run.queue_id, run.workspace_id)
-            if lane not in found or run.rank < found[lane]:
-                found[lane] = run.rank
-        if fresh:
-            self.marks = found
-        else:
-            self.marks = {lane: found[lane] for lane in self.marks if lane in found}
+        self.in_doubt = False
+        return taken, soonest
 
     async def adopt(self) -> None:
         """Carry what the database says that we hold and we do not know of."""
         self.runner.delivered = set()
         runs = await claim.held(self.db, self.worker_id())
         delivered, self.runner.delivered = self.runner.delivered, None
-        self.in_doubt = False
         await self.begin([run for run in runs if (run.id, run.lease) not in delivered])
 
     async def audit(self) -> None:
@@ -164,14 +166,11 @@ class Claimer(Service):
                 self.tell()
 
     async def begin(self, runs: Sequence[Claimed]) -> None:
-        """Hand runs to the runner."""
+        """Hand the runs of a claim that was answered to the runner."""
         if runs:
-            try:
-                await self.names.learn(runs)
-            except DatabaseUnreachable:
-                self.in_doubt = True
-                raise
+            await self.names.learn(runs)
             self.runner.take(runs)
+        self.in_doubt = False
 
     async def be_hungry(self, queues: Iterable[int]) -> None:
         """Ask to be told of what becomes ready; each beat of the heart renews it.
@@ -183,3 +182,13 @@ class Claimer(Service):
             await register.hungry(self.db, list(fresh))
             self.hungry |= fresh
             self.tell()
+
+
+def marks(runs: Sequence[Claimed]) -> dict[Lane, datetime]:
+    """The smallest rank of each lane among these runs."""
+    found: dict[Lane, datetime] = {}
+    for run in runs:
+        lane = (run.queue_id, run.workspace_id)
+        if lane not in found or run.rank < found[lane]:
+            found[lane] = run.rank
+    return found

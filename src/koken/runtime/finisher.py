@@ -11,7 +11,8 @@ from koken.errors import KokenError
 from koken.model.run import Failure
 from koken.model.states import State
 from koken.runtime.service import LONGEST_REST, Service
-from koken.store.database import Database, concerns_data
+from koken.store.database import Database
+from koken.store.failures import concerns_data
 
 BATCH = 500
 BATCH_SIZE = 32 << 20

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from koken.engine import control
+from koken.engine import queues
 from koken.store.database import Database
 
 
 async def apply_limits(db: Database, limits: Mapping[str, Mapping[str, Any]], *, by: str) -> None:
     """Set limit, rate and burst of the queues that the settings name."""
     for name, limit in limits.items():
-        await control.set_queue(
+        await queues.set_limits(
             db,
             name,
             limit=limit.get("limit", ...),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from koken.engine.record import Keeping, Line, Showing, record
 from koken.errors import KokenError, LeaseLost
 from koken.runtime.service import LONGEST_REST, Service
-from koken.store.database import Database, concerns_data
+from koken.store.database import Database
+from koken.store.failures import concerns_data
 
 BATCH = 1000
 BATCH_SIZE = 32 << 20
@@ -30,7 +31,14 @@ class Promise:
     future: asyncio.Future[str]
 
 
-Item = Promise | Line | Showing
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place among the lines: reached once all that stands before it is written or given up."""
+
+    reached: asyncio.Future[None]
+
+
+Item = Promise | Showing | Line | Mark
 
 
 class Recorder(Service):
@@ -45,11 +53,8 @@ class Recorder(Service):
         super().__init__()
         self.db = db
         self.promises: deque[Promise] = deque()
-        self.lines: deque[Line] = deque(maxlen=MOST_LINES)
+        self.lines: deque[Line | Mark] = deque()
         self.showings: dict[int, Showing] = {}
-        self.added = 0
-        self.written = 0
-        self.waiters: list[tuple[int, asyncio.Future[None]]] = []
         self.timer: asyncio.TimerHandle | None = None
 
     def add_lines(self, lines: Sequence[Line]) -> None:
@@ -59,14 +64,17 @@ class Recorder(Service):
 
     def add_line(self, line: Line) -> None:
         """Keep a line soon."""
-        if len(self.lines) == MOST_LINES:
-            self.written += 1  # the oldest goes: nobody waits for it
-        self.lines.append(line)
-        self.added += 1
+        self.append(line)
         if len(self.lines) >= BATCH:
             self.ring()
         else:
             self.ring_soon()
+
+    def append(self, item: Line | Mark) -> None:
+        """Put a line or a mark behind the others; where there is no room the oldest goes."""
+        if len(self.lines) == MOST_LINES:
+            pass_by(self.lines.popleft())
+        self.lines.append(item)
 
     def show(self, showing: Showing) -> None:
         """Show how far a run is; only the latest of each run is written."""
@@ -81,13 +89,11 @@ class Recorder(Service):
         return future
 
     async def flush(self) -> None:
-        """Until all that was given so far is written."""
-        if not (self.lines or self.showings):
-            return
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.waiters.append((self.added, future))
+        """Until all that was given so far is written, or given up."""
+        mark = Mark(asyncio.get_running_loop().create_future())
+        self.append(mark)
         self.ring()
-        await future
+        await mark.reached
 
     def ring_soon(self) -> None:
         """Ring within ``LINE_PAUSE``."""
@@ -99,27 +105,21 @@ class Recorder(Service):
         if self.timer is not None:
             self.timer.cancel()
             self.timer = None
-        waiters, self.waiters = self.waiters, []
         items = self.items()
-        try:
-            if items:
-                await self.write(items)
-        except BaseException:
-            self.waiters = waiters + self.waiters
-            raise
-        self.release(waiters)
-        return 0 if self.promises or self.lines or self.waiters else LONGEST_REST
+        if items:
+            await self.write(items)
+        return 0 if self.promises or self.showings or self.lines else LONGEST_REST
 
     def items(self) -> list[Item]:
-        """What goes into the next commit."""
+        """What goes into the next commit; progress stands before the marks that wait for it."""
         found: list[Item] = []
         size = 0
         while self.promises and len(found) < BATCH and size < BATCH_SIZE:
             found.append(promise := self.promises.popleft())
             size += len(promise.keeping.value)
-        found += [self.lines.popleft() for _ in range(min(len(self.lines), BATCH))]
         found += self.showings.values()
         self.showings = {}
+        found += [self.lines.popleft() for _ in range(min(len(self.lines), BATCH))]
         return found
 
     async def write(self, items: list[Item]) -> None:
@@ -128,64 +128,53 @@ class Recorder(Service):
         lines = [item for item in items if isinstance(item, Line)]
         showings = [item for item in items if isinstance(item, Showing)]
         keepings = [promise.keeping for promise in promises]
+        stands: Mapping[tuple[int, str], str] = {}
         try:
-            stands = await record(self.db, keepings, lines, showings, clock=time.monotonic())
+            if promises or lines or showings:
+                stands = await record(self.db, keepings, lines, showings, clock=time.monotonic())
         except BaseException as error:
             if isinstance(error, KokenError) and concerns_data(error):
                 await self.divide(items, error)
                 return
             self.put_back(items)
             raise
-        self.written += len(lines)
         for promise in promises:
             tell(promise, stands.get((promise.keeping.run_id, promise.keeping.key)))
+        for item in items:
+            pass_by(item)
 
     async def divide(self, items: list[Item], error: KokenError) -> None:
-        """Find what the database refuses, by halves."""
+        """Find what the database refuses, by halves; the second one waits for the next turn."""
         if len(items) == 1:
             self.refuse(items[0], error)
             return
-        first, second = items[: len(items) // 2], items[len(items) // 2 :]
-        try:
-            await self.write(first)
-        except BaseException:
-            self.put_back(second)
-            raise
-        await self.write(second)
+        self.put_back(items[len(items) // 2 :])
+        await self.write(items[: len(items) // 2])
 
     def refuse(self, item: Item, error: KokenError) -> None:
         """Something cannot be kept: a value's body hears of it, anything else is left out."""
-        if isinstance(item, Promise):
-            if not item.future.done():
-                item.future.set_exception(error)
-            return
-        self.written += isinstance(item, Line)
-        self.logger.error("a line of run %s cannot be kept: %s", item.run_id, error)
+        if isinstance(item, Line | Showing):
+            self.logger.error("a line of run %s cannot be kept: %s", item.run_id, error)
+        elif isinstance(item, Promise) and not item.future.done():
+            item.future.set_exception(error)
 
     def put_back(self, items: list[Item]) -> None:
         """What was not written waits for the next turn, in its order; newer progress wins."""
         for item in reversed(items):
             if isinstance(item, Promise):
                 self.promises.appendleft(item)
-            elif isinstance(item, Line):
-                self.put_back_line(item)
-            else:
+            elif isinstance(item, Showing):
                 self.showings.setdefault(item.run_id, item)
+            elif len(self.lines) == MOST_LINES:
+                pass_by(item)  # there is no room for so old a one
+            else:
+                self.lines.appendleft(item)
 
-    def put_back_line(self, line: Line) -> None:
-        """A line waits again, if there is room for so old a one."""
-        if len(self.lines) == MOST_LINES:
-            self.written += 1
-        else:
-            self.lines.appendleft(line)
 
-    def release(self, waiters: list[tuple[int, asyncio.Future[None]]]) -> None:
-        """Let go who waited for what is written now."""
-        for place, future in waiters:
-            if place > self.written:
-                self.waiters.append((place, future))
-            elif not future.done():
-                future.set_result(None)
+def pass_by(item: Item) -> None:
+    """Whoever waits at this place goes on."""
+    if isinstance(item, Mark) and not item.reached.done():
+        item.reached.set_result(None)
 
 
 def tell(promise: Promise, stands: str | None) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from koken.store.database import by_code
+from koken.store.failures import by_code
 from koken.store.statements import in_schema
 
 NUMBERED = re.compile(r"\$(\d+)")

@@ -8,7 +8,8 @@ from typing import Any
 
 import asyncpg
 
-from koken.store.database import UNREACHABLE, unreachable
+from koken.errors import DatabaseUnreachable
+from koken.store.failures import reaching
 
 DEADLINE = 10.0
 """Seconds to connect and to begin to listen."""
@@ -26,15 +27,16 @@ class Channel:
     async def open(self, on_lost: Callable[[], None]) -> None:
         """Connect and listen; ``on_lost`` is called when the connection ends."""
         try:
-            async with asyncio.timeout(DEADLINE):
-                self.connection = await asyncpg.connect(
-                    self.url, server_settings={"application_name": "koken listener"}
-                )
-                self.connection.add_termination_listener(lambda _: on_lost())
-                await self.connection.add_listener(self.schema, self.heard)
-        except UNREACHABLE as error:
+            with reaching():
+                async with asyncio.timeout(DEADLINE):
+                    self.connection = await asyncpg.connect(
+                        self.url, server_settings={"application_name": "koken listener"}
+                    )
+                    self.connection.add_termination_listener(lambda _: on_lost())
+                    await self.connection.add_listener(self.schema, self.heard)
+        except DatabaseUnreachable:
             self.close()
-            raise unreachable(error) from error
+            raise
 
     def heard(self, _: object, __: int, ___: str, payload: object) -> None:
         """Pass a hint on."""
@@ -43,10 +45,8 @@ class Channel:
     async def check(self) -> None:
         """Raise ``DatabaseUnreachable`` when the connection does not answer."""
         if self.connection is not None:
-            try:
+            with reaching():
                 await self.connection.execute("select 1", timeout=5)
-            except UNREACHABLE as error:
-                raise unreachable(error) from error
 
     def close(self) -> None:
         """Let go."""

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that are given up when they do not answer, and errors translated once.
+"""Connections to PostgreSQL that are given up when they do not answer.
 
 A statement has a deadline of its own here, on the client's clock: a connection that hangs is
 abandoned and a new one takes its place. What a caller sees is ``DatabaseUnreachable``, or one of
@@ -8,27 +8,16 @@ Koken's own errors that a function in the database raised.
 from __future__ import annotations
 
 import asyncio
-import json
+import ctypes
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from datetime import datetime
 from typing import Any, TypeVar
 
 import asyncpg
 
-from koken.errors import (
-    Conflict,
-    DatabaseUnreachable,
-    DeclarationError,
-    InvalidArguments,
-    KeyConflict,
-    KokenError,
-    Locked,
-    NotFound,
-    Overlapping,
-    Refused,
-)
+from koken.errors import DatabaseUnreachable, DeclarationError, KokenError
+from koken.store.failures import TRANSIENT, UNREACHABLE, reaching, translate, unreachable
 from koken.store.statements import Statement, in_schema
 
 T = TypeVar("T")
@@ -49,40 +38,10 @@ SESSION_SETTINGS = {
     "lock_timeout": "5s",
     "idle_in_transaction_session_timeout": "10s",
 }
-TRANSIENT = (
-    asyncpg.DeadlockDetectedError,
-    asyncpg.SerializationError,
-    asyncpg.LockNotAvailableError,
-)
-UNREACHABLE = (
-    # the server cannot do it now, whatever it was: tried again later, it may go
-    OSError,
-    TimeoutError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # the driver's, when a farewell comes between two statements
-    asyncpg.CannotConnectNowError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-    asyncpg.OperatorInterventionError,
-    asyncpg.InsufficientResourcesError,
-    asyncpg.PostgresSystemError,
-    asyncpg.InvalidAuthorizationSpecificationError,
-    asyncpg.InvalidCatalogNameError,
-    asyncpg.ReadOnlySQLTransactionError,
-)
-DATA_CLASSES = ("22", "23", "54")
-"""SQLSTATE classes: a value that cannot be, a key that is taken, more than fits."""
 POOLER = (
     "A pooler stands before the database. Set pooled = true, and listen_url to an address that "
     "leads straight to PostgreSQL, if workers are to be told of new runs at once."
 )
-CONFLICTS: dict[str, type[Conflict]] = {
-    "KK408": Overlapping,
-    "KK409": KeyConflict,
-    "KK410": Refused,
-    "KK423": Locked,
-}
 
 
 class Transaction:
@@ -133,9 +92,9 @@ class Database:
         self.pooled = pooled
         self.deadline = deadline
         self.settings = SESSION_SETTINGS | (ENGINE_SETTINGS if planner == "engine" else {})
+        self.size = size
         self.places = asyncio.Semaphore(size)
         self.idle: list[asyncpg.Connection[Any]] = []
-        self.closed = False
 
     async def connect(self) -> asyncpg.Connection[Any]:
         """A new connection of our own, with the session's settings.
@@ -159,25 +118,25 @@ class Database:
     async def session(self) -> AsyncIterator[Transaction]:
         """A connection, outside of a transaction; closed for good when anything goes wrong."""
         async with self.places:
-            try:
+            home = self.idle
+            with reaching():
                 connection = self.take() or await self.connect()
-            except UNREACHABLE as error:
-                raise unreachable(error) from error
             healthy = False
             try:
-                yield Transaction(connection, self.schema, self.deadline)
+                with reaching():
+                    yield Transaction(connection, self.schema, self.deadline)
                 healthy = True
             except asyncpg.PostgresError as error:
-                healthy = not isinstance(error, UNREACHABLE)
+                healthy = True
                 raise translate(error) from error
-            except UNREACHABLE as error:
-                raise unreachable(error) from error
+            except DatabaseUnreachable:
+                raise
             except KokenError:
                 healthy = not connection.is_in_transaction()
                 raise
             finally:
-                if healthy and not self.closed and not connection.is_closed():
-                    self.idle.append(connection)
+                if healthy and home is self.idle and not connection.is_closed():
+                    home.append(connection)
                 else:
                     connection.terminate()
 
@@ -248,9 +207,17 @@ class Database:
             await asyncio.sleep(random.uniform(0, 0.01 * 2**trial))
         raise AssertionError("the last round returns or raises")
 
+    def begin_anew(self) -> None:
+        """Forget all connections, in a process that was forked: they are its parent's."""
+        keep_for_ever(self.idle)
+        self.idle = []
+        self.places = asyncio.Semaphore(self.size)
+
     async def close(self) -> None:
-        """Give up all idle connections; those in use are closed when they come back."""
-        self.closed = True
+        """Give up all idle connections; those in use are closed when they come back.
+
+        A later use opens new ones.
+        """
         idle, self.idle = self.idle, []
         for connection in idle:
             try:
@@ -259,52 +226,6 @@ class Database:
                 connection.terminate()
 
 
-def unreachable(error: BaseException) -> DatabaseUnreachable:
-    """What people are told when PostgreSQL does not answer."""
-    said = str(error) or type(error).__name__
-    return DatabaseUnreachable(f"PostgreSQL does not answer: {said}. `koken doctor` looks closer")
-
-
-def translate(error: asyncpg.PostgresError) -> KokenError:
-    """A database error as one of Koken's."""
-    if isinstance(error, UNREACHABLE):
-        return unreachable(error)
-    message = getattr(error, "message", None) or str(error)
-    return by_code(error.sqlstate or "", message, getattr(error, "detail", None))
-
-
-def concerns_data(error: KokenError) -> bool:
-    """Whether the database refused what it was given, so that trying again is of no use."""
-    return str(getattr(error.__cause__, "sqlstate", ""))[:2] in DATA_CLASSES
-
-
-def by_code(code: str, message: str, detail: str | None) -> KokenError:
-    """The error that a function of ours raised with ``code``, or a plain one for any other."""
-    if code == "KK404":
-        return NotFound(message)
-    if code == "KK422":
-        problems = details(detail)
-        return InvalidArguments(
-            f"{message}. Nothing was started.", {problems.get("argument", ""): message}
-        )
-    if code in CONFLICTS:
-        found = details(detail)
-        since = found.get("since")
-        return CONFLICTS[code](
-            message,
-            what=str(found.get("what", "")),
-            held_by=found.get("held_by"),
-            since=datetime.fromisoformat(since) if since else None,
-        )
-    if code in ("42P01", "3F000", "42883"):
-        return NotFound(f"the database has no Koken tables ({message}); run `koken migrate`")
-    return KokenError(f"{message} (SQLSTATE {code})")
-
-
-def details(text: str | None) -> dict[str, Any]:
-    """The machine-readable part of an error that one of our functions raised."""
-    try:
-        found = json.loads(text) if text else {}
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+def keep_for_ever(thing: object) -> None:
+    """Never collect ``thing``: what it holds would say good-bye on a socket that others use."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))

@@ -14,7 +14,7 @@ from typing import Any
 import asyncpg
 
 from koken.errors import Conflict
-from koken.store.database import UNREACHABLE, unreachable
+from koken.store.failures import reaching
 from koken.store.statements import SCHEMA, literal, quoted, read
 
 NAME = re.compile(r"(\d{4})_(\w+)\.sql")
@@ -134,7 +134,5 @@ def refuse_newer(now: Standing) -> None:
 
 async def connect(url: str) -> asyncpg.Connection[Any]:
     """A connection for migrating; a pooler may stand before the database."""
-    try:
+    with reaching():
         return await asyncpg.connect(url, timeout=10, statement_cache_size=0)
-    except UNREACHABLE as error:
-        raise unreachable(error) from error

@@ -59,7 +59,7 @@ class TestClient(Client):
             by=by,
             workspace=workspace,
         )
-        self.portal = TestPortal()
+        self.portal = TestPortal(self.awaiting.link.begin_anew)
         self.stage = Stage(app, self.awaiting.link, place)
         try:
             self.portal.call("open", self.stage.open())

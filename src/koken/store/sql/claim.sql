@@ -15,10 +15,11 @@ with c as materialized (
          for update skip locked) x)
 update koken.run r
    set state = 'running', lease = r.lease + 1, attempt = r.attempt + 1, worker_id = $1::int,
-       started_at = coalesce(r.started_at, koken.now()), claimed_at = koken.now()
+       started_at = coalesce(r.started_at, koken.now()), claimed_at = koken.now(),
+       start_deadline_at = null
   from c
  where r.id = c.id
-   and r.state = 'ready'
+   and case when r.state = 'ready' then true end
    and exists (select from koken.worker where id = $1::int and lost_at is null)
 returning r.id, r.lease, r.attempt, r.max_attempts, r.infra_attempt, r.max_infra_attempts, r.job_id,
           r.workspace_id, r.queue_id, r.root_id, r.rank, r.priority, r.subject, r.trigger_kind,

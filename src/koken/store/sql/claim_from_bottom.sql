@@ -11,14 +11,21 @@ with recursive lane as (
       select queue_id, workspace_id from koken.run
        where state = 'ready' and (queue_id, workspace_id) > (l.queue_id, l.workspace_id)
        order by queue_id, workspace_id limit 1) n),
-mine as materialized (
-  select l.queue_id, l.workspace_id,
-         ceil(f.free::float8 / count(*) over (partition by l.queue_id))::int as n
+open as materialized (
+  select l.queue_id, l.workspace_id, f.free,
+         row_number() over (partition by l.queue_id order by random()) as place,
+         count(*) over (partition by l.queue_id) as lanes
     from lane l
     join unnest($2::int[], $3::int[]) f (queue_id, free) on f.queue_id = l.queue_id
     join koken.queue q on q.id = l.queue_id
-     and q.paused_at is null and q.max_running is null and q.rate is null
-   order by random() limit 64),
+     and q.paused_at is null and q.max_running is null and q.rate is null),
+mine as materialized (
+  select queue_id, workspace_id,
+         free / lanes + case when place <= free % lanes then 1 else 0 end as n
+    from open
+   where place <= free
+   order by random()
+   limit 64),
 c as materialized (
   select x.id
     from mine l, lateral (
@@ -29,10 +36,11 @@ c as materialized (
          for update skip locked) x)
 update koken.run r
    set state = 'running', lease = r.lease + 1, attempt = r.attempt + 1, worker_id = $1::int,
-       started_at = coalesce(r.started_at, koken.now()), claimed_at = koken.now()
+       started_at = coalesce(r.started_at, koken.now()), claimed_at = koken.now(),
+       start_deadline_at = null
   from c
  where r.id = c.id
-   and r.state = 'ready'
+   and case when r.state = 'ready' then true end
    and exists (select from koken.worker where id = $1::int and lost_at is null)
 returning r.id, r.lease, r.attempt, r.max_attempts, r.infra_attempt, r.max_infra_attempts, r.job_id,
           r.workspace_id, r.queue_id, r.root_id, r.rank, r.priority, r.subject, r.trigger_kind,

@@ -3,7 +3,7 @@
 with unstarted as materialized (
   select id from koken.run
    where start_deadline_at <= koken.now() and start_deadline_at is not null
-     and started_at is null and finished_at is null and state in ('blocked', 'ready', 'waiting')
+     and finished_at is null and state in ('blocked', 'ready', 'waiting')
    order by start_deadline_at
    limit 250
      for update skip locked),

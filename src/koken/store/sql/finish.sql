@@ -23,7 +23,7 @@ u as (
                       else d.error::jsonb end
     from d
    where r.id = d.id and r.lease = d.lease
-     and (r.state = 'running') is true   -- "is true" hides the partial index from the planner
+     and case when r.state = 'running' then true end   -- keeps the plan on the key: see decision 0013
   returning r.id, r.state, r.has_locks, r.queue_id, r.attempt as attempts, r.worker_id, r.claimed_at,
             d.lease, d.outcome, d.error),
 a as (

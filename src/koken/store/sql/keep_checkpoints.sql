@@ -7,7 +7,7 @@ with d as materialized (
     as t (run_id, lease, key, value)),
 ok as materialized (
   select d.* from d join koken.run r on r.id = d.run_id and r.lease = d.lease
-     and (r.state = 'running') is true
+     and case when r.state = 'running' then true end
    order by r.id
      for share of r),
 kept as (

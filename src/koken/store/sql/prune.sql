@@ -8,7 +8,8 @@ with page as materialized (
 old as materialized (
   select p.id
     from page p
-    join koken.job_version v on v.id = p.version_id
+    join koken.job j on j.id = p.job_id
+    join koken.job_version v on v.id = j.version_id
     join koken.workspace w on w.id = p.workspace_id
    where p.state in ('succeeded', 'failed', 'skipped', 'cancelled')
      and p.finished_at < koken.now() - make_interval(secs => coalesce(
