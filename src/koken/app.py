@@ -170,8 +170,9 @@ def pick(module: str, name: str, apps: dict[str, App], names: dict[str, Any]) ->
         return apps[name]
     if name in names:
         kind = type(names[name]).__name__
+        article = "an" if kind[:1].lower() in "aeiou" else "a"
         raise DeclarationError(
-            f"{module}:{name} is a {kind}, not a koken.App.{others(module, apps)}"
+            f"{module}:{name} is {article} {kind}, not a koken.App.{others(module, apps)}"
         )
     meant = did_you_mean(name, names) or others(module, apps)
     raise DeclarationError(f"module {module!r} has no {name!r}.{meant}")

@@ -239,15 +239,20 @@ def load(
 
 def from_files(folder: Path) -> tuple[str, Mapping[str, Any]] | None:
     """The file's name and what it says, if there is one."""
-    try:
-        own = folder / "koken.toml"
-        if own.is_file():
-            return own.name, tomllib.loads(own.read_text(encoding="utf-8"))
-        project = folder / "pyproject.toml"
-        if project.is_file():
-            tool = tomllib.loads(project.read_text(encoding="utf-8")).get("tool", {})
-            if "koken" in tool:
-                return "pyproject.toml [tool.koken]", tool["koken"]
-    except tomllib.TOMLDecodeError as error:
-        raise DeclarationError(f"{folder}: a settings file is no TOML: {error}") from None
+    own = folder / "koken.toml"
+    if own.is_file():
+        return own.name, from_toml(own)
+    project = folder / "pyproject.toml"
+    if project.is_file():
+        tool = from_toml(project).get("tool", {})
+        if "koken" in tool:
+            return "pyproject.toml [tool.koken]", tool["koken"]
     return None
+
+
+def from_toml(file: Path) -> dict[str, Any]:
+    """What a file says. Raises ``DeclarationError`` that names it."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DeclarationError(f"{file} is no TOML: {error}") from None

@@ -184,6 +184,11 @@ def test_a_schedule_that_does_not_fire(capsys: pytest.CaptureFixture[str]) -> No
     ]
 
 
+@pytest.mark.parametrize(("count", "text"), [(3, "3"), (10_000, "10,000"), (10_001, "10,000+")])
+def test_how_many_due_times_a_tick_stands_for(count: int, text: str) -> None:
+    assert calendar.times(count) == text
+
+
 def test_ticks_of_several_due_times(capsys: pytest.CaptureFixture[str]) -> None:
     row = TickRow(
         due_at=NOW, until_at=NOW, count=3, verdict="skipped", reason=None, run_id=None,

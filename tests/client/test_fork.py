@@ -11,7 +11,7 @@ PROGRAM = Path(__file__).with_name("forking.py")
 
 
 def test_a_client_serves_parent_and_child(database_url: str) -> None:
-    """The child has connections of its own, and does not touch its parent's, not even at its end."""
+    """The child has connections of its own, and leaves its parent's alone, also at its end."""
     words = [sys.executable, "-W", "ignore::DeprecationWarning", str(PROGRAM), database_url]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -23,7 +23,7 @@ async def test_a_step(cluster: Cluster, hours: int) -> None:
     await cluster.said("tick", 2)
     for offset in (hours, 0):
         await cluster.set_clock(hours=offset)
-        await beats_for(cluster, TIMING.confirm + 2)
+        await beats_for(cluster, TIMING.confirm + 1)
         assert await cluster.value("select count(lost_at) from koken.worker") == 0
         assert await cluster.value(LATE) == 0
         if offset == max(hours, 0):  # at the earlier time all due times have their ticks

@@ -8,7 +8,7 @@ import time
 from tests.cluster.cluster import Cluster, WorkerProcess
 from tests.support.moments import until
 
-MOMENTS = 12
+MOMENTS = 9
 
 
 async def test_a_stop_at_each_moment_of_the_start(cluster: Cluster) -> None:

@@ -149,6 +149,19 @@ async def test_a_week_of_pause_starts_nothing(house: House) -> None:
     assert (await schedule(house))["next_at"] == datetime(2026, 3, 19, 1, 15, tzinfo=UTC)
 
 
+async def test_a_pause_of_more_due_times_than_are_counted(house: House) -> None:
+    """The one tick says "at least", and still reaches to the last of them."""
+    await house.job(schedules=(Schedule("1s"),))
+    await schedules.pause(house.db, "report", workspace="default", by="anna", reason=None)
+    await house.pass_time(hours=3)
+    await schedules.resume(house.db, "report", workspace="default", by="anna", reason=None)
+    paused = "paused by anna since 2026-03-10 12:00 UTC"
+    assert await ticks(house) == [("skipped", 10_001, f"at least 10,000 due times: {paused}")]
+    assert await house.value("select until_at from koken.tick") == house.now
+    await fire.fire(house.db)
+    assert len(await ticks(house)) == 1
+
+
 async def test_five_skips_with_five_reasons(house: House) -> None:
     """bug-074: by overlap, by pause, by a missed window, by a clock change, by a full buffer."""
     berlin = Schedule("cron(30 2 * * ? *)", timezone="Europe/Berlin")
@@ -181,7 +194,7 @@ async def test_five_skips_with_five_reasons(house: House) -> None:
     one = NOON + timedelta(hours=1)
     gap = datetime(2026, 3, 29, 1, 30, tzinfo=UTC)
     assert [tuple(row.values()) for row in rows] == [
-        ("buffer", one, "skipped", f"run {waiting} still goes (queue_one)", waiting),
+        ("buffer", one, "skipped", f"run {waiting} is waiting to start (queue_one)", waiting),
         (
             "gap",
             gap,

@@ -204,3 +204,21 @@ async def test_started_at_is_the_first_start(house: House) -> None:
     row = await house.row(run_id)
     assert (row["started_at"], row["lease"], row["attempt"]) == (NOON, 2, 2)
     assert row["rank"] == NOON + timedelta(seconds=35)
+
+
+async def test_runs_of_jobs_that_a_program_lacks_are_left_to_others(house: House) -> None:
+    await house.job()
+    await house.job("other")
+    lacking = (await house.start("other")).run_id
+    mine = (await house.start()).run_id
+    row = await house.row(lacking)
+    ids = await register.queue_ids(house.db, {"default": 1})
+    await house.hire()
+    room, skip = {ids["default"]: 10}, {row["job_id"]}
+    taken = await claim.from_bottom(house.db, house.worker, room, skip=skip)
+    assert [run.id for run in taken] == [mine]
+    marks = {(row["queue_id"], 1): LONG_AGO}
+    assert await claim.from_marks(house.db, house.worker, marks, room, skip=skip) == []
+    await queues.set_limits(house.db, "default", limit=5, by="mira", reason=None)
+    assert (await claim.limited(house.db, house.worker, ids["default"], 5, skip=skip))[0] == 0
+    assert (await claim.limited(house.db, house.worker, ids["default"], 5))[0] == 1

@@ -119,7 +119,7 @@ async def test_a_rule_of_one_start_sees_runs_that_have_none(house: House) -> Non
     first = await house.start()
     second = await house.start(overlap=Overlap.SKIP_IF_RUNNING)
     assert second.verdict == "skipped"
-    assert f"run {first.run_id} still goes" in (await house.row(second.run_id))["error"]
+    assert f"run {first.run_id} is waiting to start" in (await house.row(second.run_id))["error"]
 
 
 async def test_a_retried_run_keeps_the_rule_of_its_start(house: House) -> None:

@@ -102,7 +102,7 @@ async def test_skip_if_running_leaves_a_skipped_run_that_names_the_blocker(house
     assert (second.verdict, row["state"]) == ("skipped", "skipped")
     assert row["error"] == (
         f'{{"type": "Skip", "blocker": "{first.run_id}", '
-        f'"message": "run {first.run_id} still goes (skip_if_running)"}}'
+        f'"message": "run {first.run_id} is waiting to start (skip_if_running)"}}'
     )
     (run,) = await house.claim()
     await house.finish(run)
@@ -120,7 +120,7 @@ async def test_the_rule_holds_by_key(house: House) -> None:
 async def test_refuse_raises_and_starts_nothing(house: House) -> None:
     await house.job(overlap=Overlap.REFUSE)
     first = await house.start()
-    with pytest.raises(Overlapping, match=f"run {first.run_id} still goes") as caught:
+    with pytest.raises(Overlapping, match=f"run {first.run_id} is waiting to start") as caught:
         await house.start()
     assert (caught.value.held_by, caught.value.since) == (first.run_id, NOON)
     assert await house.value("select count(*) from koken.run") == 1

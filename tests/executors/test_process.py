@@ -15,7 +15,7 @@ import koken.model.outcome as outcome
 from koken.define.job import declare
 from koken.errors import DeclarationError
 from koken.executors import Command, Process, table
-from koken.executors.base import Answer, Broken, Raised, Returned, Stopped
+from koken.executors.base import Absent, Answer, Broken, Raised, Returned, Stopped
 from koken.executors.options import memory_of
 from koken.executors.process import ProcessExecutor
 from tests.executors.bodies import app
@@ -259,9 +259,27 @@ async def test_a_program_that_cannot_be_imported(host: FakeHost) -> None:
     answer = await carry_out(executor, host, "add", a=1)
     await executor.close()
 
+    cause = "ModuleNotFoundError: No module named 'no_such_program'"
+    assert failure(answer) == (
+        "DeclarationError",
+        f"the program 'no_such_program:app' cannot be imported: {cause}",
+    )
+    assert isinstance(answer, Raised)
+    assert answer.failure.traceback.startswith("Traceback (most recent call last):\n")
+
+
+async def test_a_program_that_cannot_be_imported_just_now(
+    host: FakeHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "unlucky.py").write_text("raise ConnectionRefusedError('nobody there')")
+    monkeypatch.syspath_prepend(tmp_path)
+    executor = ProcessExecutor("unlucky:app")
+    answer = await carry_out(executor, host, "add", a=1)
+    await executor.close()
+
     assert isinstance(answer, Broken)
     assert answer.failure.type == "NotStarted"
-    assert "ModuleNotFoundError: No module named 'no_such_program'" in answer.failure.message
+    assert "ConnectionRefusedError: nobody there" in answer.failure.message
 
 
 async def test_a_stop_while_the_program_is_imported(
@@ -280,10 +298,7 @@ async def test_a_job_that_the_program_does_not_have(
     executor: ProcessExecutor, host: FakeHost
 ) -> None:
     run = assignment("ad", a=1)
-    answer = await executor.carry_out(app.registry.get("add"), run, host)
-    assert isinstance(answer, Broken)
-    assert answer.failure.type == "NotFound"
-    assert "Did you mean add?" in answer.failure.message
+    assert await executor.carry_out(app.registry.get("add"), run, host) == Absent()
 
 
 async def test_commands_are_carried_out_too(executor: ProcessExecutor, host: FakeHost) -> None:

@@ -11,6 +11,7 @@ import pytest
 import koken.model.outcome as outcome
 from koken.define.context import Context
 from koken.define.job import declare
+from koken.executors import Command
 from koken.executors.base import Raised, Returned, Stopped
 from koken.executors.thread import ThreadExecutor
 from tests.executors.hosts import FakeHost, assignment
@@ -199,6 +200,44 @@ async def test_a_stuck_body_is_abandoned_and_named(
     )
 
 
+async def test_what_was_given_up_goes_on_until_it_ends(
+    executor: ThreadExecutor, host: FakeHost, gate: threading.Event
+) -> None:
+    def stuck() -> None:
+        gate.wait()
+
+    run = assignment(timeout=0.01)
+    assert isinstance(await executor.carry_out(declare(stuck, {}), run, host), Stopped)
+    assert executor.goes_on(run.run_id, run.lease)
+    assert not executor.goes_on(run.run_id, run.lease + 1)
+    gate.set()
+    await until(lambda: not executor.goes_on(run.run_id, run.lease))
+
+
+async def test_after_a_silence_no_body_is_given_up(
+    executor: ThreadExecutor, host: FakeHost, gate: threading.Event
+) -> None:
+    """It may not run twice, and its run would go on elsewhere; another reason ends the patience."""
+
+    def stuck() -> None:
+        with suppress(BaseException):
+            host.progress(1, "going")
+            gate.wait()
+
+    run = assignment()
+    going = asyncio.create_task(executor.carry_out(declare(stuck, {}), run, host))
+    await until(lambda: host.shown)
+    loop = asyncio.get_running_loop()
+    grace_over = loop.time() + executor.grace + executor.patience
+    await executor.stop(run.run_id, "silence")
+    await until(lambda: loop.time() > grace_over)
+    assert not going.done()
+    await executor.stop(run.run_id, "cancel")
+    answer = await going
+    assert isinstance(answer, Stopped)
+    assert answer.why == "cancel"
+
+
 async def test_nothing_is_raised_into_the_next_body(
     executor: ThreadExecutor, host: FakeHost
 ) -> None:
@@ -301,3 +340,16 @@ async def test_a_cancellation_from_outside_asks_the_body_to_leave(
     with pytest.raises(asyncio.CancelledError):
         await going
     assert await until(lambda: left) == [True]
+
+
+async def test_a_body_that_is_no_function_is_the_declarations_fault(
+    executor: ThreadExecutor, host: FakeHost
+) -> None:
+    job = declare(Command("true"), {"name": "command"})
+    answer = await executor.carry_out(job, assignment(), host)
+
+    assert isinstance(answer, Raised)
+    assert answer.failure.type == "DeclarationError"
+    assert answer.failure.message == (
+        "the body of job 'command' is a Command, which a thread cannot carry out"
+    )

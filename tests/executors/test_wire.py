@@ -7,7 +7,7 @@ import pytest
 
 import koken.model.outcome as outcome
 from koken.executors import wire
-from koken.executors.base import Answer, Broken, Raised, Returned, Stopped
+from koken.executors.base import Absent, Answer, Broken, Raised, Returned, Stopped
 from koken.model.run import Failure, Trigger, TriggerKind
 from tests.executors.hosts import assignment
 
@@ -29,6 +29,7 @@ def test_an_assignment_comes_back() -> None:
         Raised(Failure(type="OSError", message="reset", traceback="…"), ("builtins.OSError",)),
         Stopped("cancel", "it took its time"),
         Broken(Failure(type="NotStarted", message="no memory")),
+        Absent(),
     ],
 )
 def test_an_answer_comes_back(answer: Answer) -> None:

@@ -42,6 +42,8 @@ def test_first_change(zone: str, change: str, lead: timedelta) -> None:
     assert zones.first_change(there, at - lead, at - lead + zones.DAY) == at
     assert zones.first_change(there, at - lead, at) == at
     assert zones.first_change(there, at, at + zones.DAY) is None
+    half = timedelta(seconds=0.5)
+    assert zones.first_change(there, at - zones.SECOND, at + half) == at
 
 
 def test_in_utc_refuses_naive_instants() -> None:

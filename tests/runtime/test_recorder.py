@@ -1,4 +1,4 @@
-"""The recorder's promise: what was given before a flush is written, or given up, when it returns."""
+"""The recorder: what was given before a flush is written, or given up, when it returns."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 import koken
 from koken.define.job import Job
 from koken.engine.claim import Claimed
-from koken.executors.base import Answer, Broken, Raised, Returned, Stopped, raised
+from koken.executors.base import Absent, Answer, Broken, Raised, Returned, Stopped, raised
 from koken.model.run import Failure
 from koken.runtime import verdict
 
@@ -84,6 +84,8 @@ TABLE = [
     (raised(koken.errors.LeaseLost("gone")), RUN, None),
     (Broken(Failure(type="E", message="")), RUN, ("waiting", "broken", "infra", 5.0)),
     (Broken(Failure(type="E", message="")), OLD, ("failed", "failed", "infra", 0.0)),
+    (Absent(), RUN, ("ready", "returned", "nothing", 0.0)),
+    (raised(koken.errors.DeclarationError("odd")), RUN, ("failed", "failed", "attempt", 0.0)),
 ]
 
 
@@ -138,7 +140,7 @@ def test_the_whole_runs_time_ends_it_whatever_attempts_are_left() -> None:
 
 def test_a_run_of_an_unknown_job_is_offered_again_and_costs_nothing() -> None:
     found = verdict.unknown(RUN, "gone")
-    assert (found.state, found.spent, found.delay) == ("waiting", "nothing", 5.0)
+    assert (found.state, found.spent, found.outcome) == ("ready", "nothing", "returned")
     assert "no job 'gone'" in str(found.error)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
@@ -122,3 +123,64 @@ async def test_a_queue_that_is_full_for_long_is_told_of_once(
         release.set()
         assert {(await client.wait(run, "20s")).state for run in runs} == {"succeeded"}
         await worker.stop()
+
+
+async def test_a_job_that_one_program_lacks_goes_to_the_other_at_once(database_url: str) -> None:
+    """Old and new workers side by side on one queue: nobody waits for the one that cannot."""
+    old = koken.App("old", database_url=database_url)
+    new = koken.App("new", database_url=database_url)
+
+    @new.job
+    async def fresh(n: int) -> int:
+        return n
+
+    lacking, able = worker_of(old), worker_of(new)
+    async with koken.AsyncClient(new) as client:
+        await lacking.start()
+        await able.start()
+        runs = await client.start_many(fresh, [{"n": n} for n in range(40)])
+        done = [await client.wait(run, "20s") for run in runs]
+        assert [run.result for run in done] == list(range(40))
+        assert {run.attempt for run in done} == {1}
+        await able.stop()
+        await lacking.stop()
+
+
+async def test_a_body_that_blocks_the_loop_past_its_timeout_has_timed_out(
+    database_url: str,
+) -> None:
+    app = koken.App("lives", database_url=database_url)
+
+    @app.job(timeout=0.1)
+    async def blocks() -> str:
+        busy_until = time.monotonic() + 0.3
+        while time.monotonic() < busy_until:
+            pass
+        return "done"
+
+    worker = worker_of(app)
+    async with koken.AsyncClient(app) as client:
+        await worker.start()
+        run = await client.wait(await client.start(blocks), "20s")
+        await worker.stop()
+    assert (run.state, run.error.type if run.error else "") == ("failed", "Timeout")
+    assert "it blocked the event loop" in run.reason
+
+
+async def test_the_traceback_of_a_failed_body_is_in_its_log(database_url: str) -> None:
+    app = koken.App("lives", database_url=database_url)
+
+    @app.job
+    async def breaks() -> None:
+        raise ZeroDivisionError("by zero, on purpose")
+
+    worker = worker_of(app)
+    async with koken.AsyncClient(app) as client:
+        await worker.start()
+        run = await client.wait(await client.start(breaks), "20s")
+        lines = await client.logs(run)
+        await worker.stop()
+    text = "\n".join(line.text for line in lines)
+    assert {line.level for line in lines} == {"error"}
+    assert 'raise ZeroDivisionError("by zero, on purpose")' in text
+    assert "test_worker.py" in text

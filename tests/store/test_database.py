@@ -10,7 +10,7 @@ import pytest
 
 from koken.errors import DatabaseUnreachable, DeclarationError
 from koken.store.channel import Channel
-from koken.store.database import Database
+from koken.store.database import Database, Transaction
 from koken.store.migrate import check
 
 
@@ -33,14 +33,21 @@ async def test_a_wrong_number_of_parameters_is_no_absent_database(db: Database) 
     assert await backend(db)
 
 
-async def test_a_connection_that_is_closed_or_busy_does_not_answer(db: Database) -> None:
+async def test_a_connection_that_is_closed_does_not_answer(db: Database) -> None:
+    async def work(tx: Transaction) -> None:
+        tx.connection.terminate()
+        await tx.execute("select 1")
+
     with pytest.raises(DatabaseUnreachable, match="connection is closed"):
-        async with db.session() as session:
-            session.connection.terminate()
-            await session.execute("select 1")
+        await db.run(work)
+
+
+async def test_a_connection_that_is_busy_does_not_answer(db: Database) -> None:
+    async def work(tx: Transaction) -> None:
+        await asyncio.gather(tx.execute("select 1"), tx.execute("select 2"))
+
     with pytest.raises(DatabaseUnreachable, match="another operation is in progress"):
-        async with db.session() as session:
-            await asyncio.gather(session.execute("select 1"), session.execute("select 2"))
+        await db.run(work)
 
 
 @pytest.mark.parametrize("alone", [True, False])
@@ -48,17 +55,22 @@ async def test_a_statement_that_takes_too_long_costs_its_connection(
     db: Database, alone: bool
 ) -> None:
     before = await backend(db)
+    slow = "set statement_timeout = 1; select pg_sleep(5)"
     with pytest.raises(DatabaseUnreachable, match="statement timeout"):
-        async with db.place(alone=alone) as tx:
-            await tx.execute("set statement_timeout = 1; select pg_sleep(5)")
+        await db.run(lambda tx: tx.execute(slow), alone=alone)
     assert await backend(db) != before
 
 
-async def test_an_address_that_is_none_is_a_mistake() -> None:
+@pytest.mark.parametrize("way", ["statements", "hints", "migrations"])
+async def test_an_address_that_is_none_is_a_mistake(way: str) -> None:
     url = "postgresql://localhost/x?sslmode=never"
-    for trial in (Database(url).connect, Channel(url, "koken", print).open, check):
-        with pytest.raises(DeclarationError, match="no way to reach PostgreSQL"):
-            await trial(*{"open": [print], "check": [url]}.get(trial.__name__, []))
+    ways = {
+        "statements": lambda: backend(Database(url)),
+        "hints": lambda: Channel(url, "koken", print).open(print),
+        "migrations": lambda: check(url),
+    }
+    with pytest.raises(DeclarationError, match="no way to reach PostgreSQL"):
+        await ways[way]()
 
 
 async def test_after_close_it_opens_again_and_keeps_what_it_opens(db: Database) -> None:
@@ -66,6 +78,7 @@ async def test_after_close_it_opens_again_and_keeps_what_it_opens(db: Database) 
         before = await backend(db)
         await db.close()
     assert lent.connection.is_closed()
-    assert before not in {first := await backend(db)}
+    first = await backend(db)
+    assert first != before
     assert [await backend(db) for _ in range(3)] == [first] * 3
     assert len(db.idle) == 1

@@ -36,10 +36,10 @@ select 1, 1 + n % 7, 1, 1 + n % 3,
 """
 ENGINE: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "claim": (
-        (1, [1], [1], [LONG_AGO], [50]),
+        (1, [1], [1], [LONG_AGO], [50], []),
         {"run_ready"},
     ),
-    "claim_from_bottom": ((1, [1, 2], [50, 50]), {"run_ready"}),
+    "claim_from_bottom": ((1, [1, 2], [50, 50], []), {"run_ready"}),
     "adopt": ((1,), {"run_worker"}),
     "finish": (
         ([5], [1], ["succeeded"], [None], [0.0], ["attempt"], [None], [None], ["succeeded"]),

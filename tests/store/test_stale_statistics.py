@@ -70,8 +70,8 @@ async def test_claims_and_finishes_read_their_batch_and_no_more(
         queue = int(lane[0]["queue_id"])
         mark = await house.value("select min(rank) from koken.run where state = 'ready'")
         claims = [
-            await work(house, mode, "claim_from_bottom", worker, [queue], [BATCH]),
-            await work(house, mode, "claim", worker, [queue], [1], [mark], [BATCH]),
+            await work(house, mode, "claim_from_bottom", worker, [queue], [BATCH], []),
+            await work(house, mode, "claim", worker, [queue], [1], [mark], [BATCH], []),
         ]
         running = await house.rows("select id, lease from koken.run where state = 'running'")
         batch = running[:BATCH]

@@ -15,6 +15,7 @@ from koken.cli.common import Common
 from koken.cli.lists import Limit, checked_limit
 from koken.cli.output import Column
 from koken.cli.place import with_client
+from koken.model.firing import MOST_COUNTED
 from koken.views import catalog
 from koken.views.catalog import ScheduleRow, TickRow
 
@@ -48,18 +49,22 @@ def show_schedules(found: Sequence[ScheduleRow], now: datetime) -> None:
     columns = (
         Column("JOB", gives=True),
         Column("NEXT"),
-        Column("WHEN", gives=True),
+        Column("WHEN", wraps=True),
         Column("OVERLAP", gives=True),
         Column("LAST TICK"),
     )
     output.table(columns, [schedule_cells(row, now) for row in found])
+    for told in dict.fromkeys(stops(row, now) for row in found if row.paused_at is not None):
+        output.say(told)
     for row in found:
-        if row.paused_at is not None:
-            reason = f": {words.plain(row.pause_reason)}" if row.pause_reason else ""
-            when = words.ago(row.paused_at, now)
-            output.say(f"{row.job} was paused {when} by {row.paused_by}{reason}.")
         if row.problem:
             output.say((f"{row.job} cannot fire: {words.plain(row.problem)}", "bold red"))
+
+
+def stops(row: ScheduleRow, now: datetime) -> str:
+    """Who has paused a schedule, when and why."""
+    reason = f": {words.plain(row.pause_reason)}" if row.pause_reason else ""
+    return f"{row.job} was paused {words.ago(row.paused_at, now)} by {row.paused_by}{reason}."
 
 
 def schedule_cells(row: ScheduleRow, now: datetime) -> tuple[Text | str, ...]:
@@ -104,19 +109,22 @@ def show_ticks(job: str, found: Sequence[TickRow]) -> None:
     counts = Counter(row.verdict for row in found)
     told = ", ".join(f"{number} {name}" for name, number in counts.most_common())
     output.say(f"{job}: {words.counted(len(found), 'tick')}, newest first: {told}.")
-    columns = (Column("DUE (UTC)"), Column("VERDICT"), Column("RUN"), Column("REASON", gives=True))
-    output.table(
-        columns,
-        [
-            (
-                f"{row.due_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}",
-                verdict(row.verdict, f" ×{row.count}" if row.count > 1 else ""),
-                f"{row.run_id} {row.run_state or 'gone'}" if row.run_id else "–",
-                row.reason or (f"run {row.blocker_id} goes" if row.blocker_id else "–"),
-            )
-            for row in found
-        ],
-    )
+    several = len({row.schedule for row in found}) > 1
+    columns = [Column("DUE (UTC)"), Column("VERDICT"), Column("RUN"), Column("REASON", wraps=True)]
+    if several:
+        columns.insert(1, Column("SCHEDULE", gives=True))
+    output.table(columns, [tick_cells(row, several) for row in found])
+
+
+def tick_cells(row: TickRow, several: bool) -> list[Text | str]:
+    """One tick; of which schedule, where a job has several."""
+    return [
+        f"{row.due_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}",
+        *([row.schedule] if several else []),
+        verdict(row.verdict, f" ×{row.count}" if row.count > 1 else ""),
+        f"{row.run_id} {row.run_state or 'gone'}" if row.run_id else "–",
+        row.reason or (f"run {row.blocker_id} goes" if row.blocker_id else "–"),
+    ]
 
 
 COMMANDS = {"schedules": schedules, "ticks": ticks}

@@ -16,6 +16,7 @@ from koken.app import App
 from koken.cli import output, private, servicelog, words
 from koken.cli.common import Common
 from koken.cli.live import Live, list_jobs
+from koken.cli.minding import mind
 from koken.cli.output import DIM
 from koken.cli.place import SETTING, app_and_config, stated
 from koken.cli.service import begin, end
@@ -24,6 +25,8 @@ from koken.cli.tables import direct
 from koken.cli.worker import Queues, changed
 from koken.client.awaiting import AsyncClient
 from koken.config import Config
+from koken.embedded.server import Server
+from koken.errors import DatabaseUnreachable
 from koken.model.timing import DEFAULT, FAST
 from koken.runtime.worker import Worker
 from koken.store import migrate
@@ -44,17 +47,19 @@ def dev(
     common: Common = ctx.obj
     servicelog.begin(as_json=False, level=logging.WARNING)
     with ExitStack() as stack:
-        app, config, where = surroundings(common, stack)
+        app, config, where, server = surroundings(common, stack)
         if STOP.asked:
             return 0
         config = changed(with_all_queues(config, app), queue, grace)
         output.say(
             ("koken dev", "bold"), f"  {app.name or 'app'} · {where}", (" · Ctrl-C ends it", DIM)
         )
-        return asyncio.run(go(app, config, common))
+        if server is not None:
+            output.say((f"For your programs:  export {SETTING}={server.url}", DIM))
+        return asyncio.run(go(app, config, common, server))
 
 
-def surroundings(common: Common, stack: ExitStack) -> tuple[App, Config, str]:
+def surroundings(common: Common, stack: ExitStack) -> tuple[App, Config, str, Server | None]:
     """The app, its settings and where its database is; a private one is started if need be.
 
     Its address is known before it is started: the app, which may make a client when it is read,
@@ -65,13 +70,13 @@ def surroundings(common: Common, stack: ExitStack) -> tuple[App, Config, str]:
         planned = os.environ[SETTING] = private.planned_url()
     app, config = app_and_config(common)
     if config.database_url != planned:
-        return app, config, f"database {words.address(config.database_url)}"
+        return app, config, f"database {words.address(config.database_url)}", None
     output.say(("Starting PostgreSQL …", DIM))
     server = stack.enter_context(private.start(planned))
     found = replace(config, database_url=server.url)
     os.environ[SETTING] = server.url
     shared = "" if server.owned else ", shared with another koken dev"
-    return app, found, f"PostgreSQL {server.version} in {private.DATA}{shared}"
+    return app, found, f"PostgreSQL {server.version} in {private.DATA}{shared}", server
 
 
 def with_all_queues(config: Config, app: App) -> Config:
@@ -81,8 +86,8 @@ def with_all_queues(config: Config, app: App) -> Config:
     return replace(config, queues={**named, **config.queues}, timing=timing)
 
 
-async def go(app: App, config: Config, common: Common) -> int:
-    """Migrate, work, show, and end when asked to."""
+async def go(app: App, config: Config, common: Common, server: Server | None) -> int:
+    """Migrate, work, show, and end when asked to, or with the server; returns the exit code."""
     await migrate.migrate(direct(config), config.schema)
     worker = await begin(app, config, STOP)
     if worker is None:
@@ -92,19 +97,34 @@ async def go(app: App, config: Config, common: Common) -> int:
         await live.begin()
         await greet(client, app)
         showing = asyncio.ensure_future(live.go())
-        await STOP.wait()
-        await leave(worker, config)
+        stays = await unless_gone(server)
+        with suppress(DatabaseUnreachable):
+            await leave(worker, config)
         showing.cancel()
         with suppress(asyncio.CancelledError):
             await showing
-        await live.look()
-    return 0
+        if stays:
+            await live.look()
+    return 0 if stays else DatabaseUnreachable.exit_code
+
+
+async def unless_gone(server: Server | None) -> bool:
+    """Wait to be asked to stop; False when the server ends before that."""
+    asked = asyncio.ensure_future(STOP.wait())
+    gone = asyncio.ensure_future(mind(server))
+    await asyncio.wait((asked, gone), return_when=asyncio.FIRST_COMPLETED)
+    stays = asked.done()
+    for task in (asked, gone):
+        task.cancel()
+    return stays
 
 
 async def greet(client: AsyncClient, app: App) -> None:
     """Say what there is to run."""
     known = await catalog.jobs(client.link.views, workspace=client.workspace)
-    list_jobs([job for job in known if job.name in app.registry], datetime.now(UTC))
+    times = await catalog.schedules(client.link.views, workspace=client.workspace)
+    mine = [job for job in known if job.name in app.registry]
+    list_jobs(mine, [row for row in times if row.job in app.registry], datetime.now(UTC))
 
 
 async def leave(worker: Worker, config: Config) -> None:

@@ -25,8 +25,8 @@ def next_times(
         ),
     ],
     timezone: Annotated[
-        str, typer.Option(metavar="TZ", help="An IANA name, such as Europe/Berlin.")
-    ] = "UTC",
+        str, typer.Option(metavar="TZ", help="An IANA name, such as Europe/Berlin; default: UTC.")
+    ] = "",
     after: Annotated[
         str, typer.Option(metavar="INSTANT", help="Times after this one; default: now.")
     ] = "",
@@ -36,7 +36,7 @@ def next_times(
     common: Common = ctx.obj
     if not 1 <= number <= MOST:
         raise InvalidArguments(f"-n is {number}; it is between 1 and {MOST:,}")
-    found = expression.parse(text, timezone)
+    found = understood(text, timezone)
     now = datetime.now(UTC)
     due = times(found, instant(after, "--after") if after else now, number)
     if common.json:
@@ -47,6 +47,16 @@ def next_times(
         print(f"{each:%Y-%m-%d %H:%M:%S} {each.tzname()}  {ago(each, now)}")
     if len(due) < number:
         print("and never again" if due else "never")
+
+
+def understood(text: str, timezone: str) -> Expression:
+    """An expression in a zone. Raises ``InvalidArguments`` when it names another one itself."""
+    found = expression.parse(text, timezone or "UTC")
+    if timezone and found.names_zone and found.timezone != timezone:
+        raise InvalidArguments(
+            f"{text!r} names {found.timezone}, and --timezone is {timezone!r}. Keep one of them"
+        )
+    return found
 
 
 def times(found: Expression, after: datetime, number: int) -> list[datetime]:

@@ -107,7 +107,7 @@ def show_workers(found: Sequence[WorkerRow], now: datetime) -> None:
         Column("NAME", gives=True),
         Column("STANDING"),
         Column("BUSY", right=True),
-        Column("QUEUES", gives=True),
+        Column("QUEUES", wraps=True),
         Column("BEAT"),
         Column("SINCE"),
         Column("VERSION"),

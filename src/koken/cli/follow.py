@@ -29,6 +29,9 @@ LOOK = 0.3
 """Seconds between two looks at what goes on."""
 PAGE = 1000
 CLEAR = "\r\x1b[2K"
+Timeout = Annotated[
+    str, typer.Option(metavar="DURATION", help="Give up after so long, such as 5m.")
+]
 
 
 class TooLate(KokenError):
@@ -48,23 +51,28 @@ def say_end(common: Common, run: Run[Any]) -> int:
         output.as_json(run.to_json())
     else:
         output.say(output.titled(run), (words.ending(run), output.style_of(run)))
+        if run.state is State.FAILED:
+            output.say((f"{GAP}its traceback: koken show {run.id}", DIM))
     return verdict(run)
+
+
+async def until_ended(client: AsyncClient, run: Run[Any] | str, limit: float | None) -> Run[Any]:
+    """The run once it has ended. Raises ``TooLate``."""
+    try:
+        return await client.wait(run, limit)
+    except TimeoutError as error:
+        raise TooLate(f"{error}; it goes on") from None
 
 
 def wait(
     ctx: typer.Context,
     run: Named,
-    timeout: Annotated[
-        str, typer.Option(metavar="DURATION", help="Give up after so long, such as 5m.")
-    ] = "",
+    timeout: Timeout = "",
 ) -> int:
     """Wait until a run has ended; exit 0 when it succeeded, 1 when not."""
     common: Common = ctx.obj
     limit = length(timeout, "--timeout") if timeout else None
-    try:
-        return say_end(common, with_client(common, lambda client: client.wait(run, limit)))
-    except TimeoutError as error:
-        raise TooLate(f"{error}; it goes on") from None
+    return say_end(common, with_client(common, lambda client: until_ended(client, run, limit)))
 
 
 def length(text: str, option: str) -> float:
@@ -134,13 +142,19 @@ def logs(
     if follow:
         with_client(common, lambda client: following(client, common, run, most))
         return
-    found = with_client(common, lambda client: client.logs(run, limit=most))
+    whose, found = with_client(common, lambda client: last_lines(client, run, most))
     if common.json:
         output.items(found)
     elif not found:
-        print(f"run {run} has printed nothing", file=sys.stderr)
+        print(f"{whose.job} {whose.id} has printed nothing", file=sys.stderr)
     else:
         print_lines(found, common, 0)
+
+
+async def last_lines(client: AsyncClient, named: str, most: int) -> tuple[Run[Any], list[LogLine]]:
+    """A run, and the last of what it has printed."""
+    run: Run[Any] = await client.get(named)
+    return run, await lines.tail(client.link.views, run.id, limit=most)
 
 
 async def following(client: AsyncClient, common: Common, named: str, limit: int) -> None:

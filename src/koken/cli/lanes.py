@@ -31,6 +31,9 @@ def queue(
     rate: Annotated[
         str, typer.Option(metavar="RATE", help="Starts: 10/s, 600/m, 1000/h; or none.")
     ] = "",
+    create: Annotated[
+        bool, typer.Option("--create", help="Make the queue, where nobody has named it yet.")
+    ] = False,
     reason: Reason = "",
 ) -> None:
     """Show a queue, or set how many of its runs go at once and how many start."""
@@ -41,6 +44,8 @@ def queue(
         if new_limit is ... and new_rate is ...:
             return await one(client, name)
         before = await find(client, name)
+        if before is None and not create:
+            raise unknown(name, "; --create makes it, `koken queues` lists those there are")
         await queues.set_limits(
             client.link.db,
             name,
@@ -91,8 +96,13 @@ async def one(client: AsyncClient, name: str) -> QueueRow:
     """The queue of that name. Raises ``NotFound``."""
     found = await find(client, name)
     if found is None:
-        raise NotFound(f"there is no queue {name!r}; `koken queues` lists them")
+        raise unknown(name, "; `koken queues` lists them")
     return found
+
+
+def unknown(name: str, way_on: str) -> NotFound:
+    """What is said of a queue that no job and no worker has named."""
+    return NotFound(f"there is no queue {name!r}{way_on}")
 
 
 def sentence(row: QueueRow) -> str:
@@ -174,11 +184,10 @@ async def switch_queue(client: AsyncClient, name: str, reason: str | None, pause
     before = await one(client, name)
     await queues.pause(client.link.db, name, paused=paused, by=client.who, reason=reason)
     if not paused:
-        return f"Queue {name} goes on; {words.capped(before.ready)} ready. Recorded: {client.who}."
+        return f"Queue {name} goes on; {words.capped(before.ready)} ready."
     if before.paused_at is not None:
         return f"Queue {name} is paused by {before.paused_by} already."
-    told = f"Queue {name} is paused: what runs goes on, nothing new starts."
-    return f"{told} Recorded: {client.who}."
+    return f"Queue {name} is paused: what runs goes on, nothing new starts."
 
 
 async def switch_job(client: AsyncClient, name: str, reason: str | None, paused: bool) -> str:
@@ -193,10 +202,9 @@ async def switch_job(client: AsyncClient, name: str, reason: str | None, paused:
     what = words.counted(changed, "schedule")
     if not changed:
         return f"Job {name} {'is paused already' if paused else 'is not paused'}."
-    told = f"Job {name} goes on: {what} will fire again."
     if paused:
-        told = f"Job {name} is paused: {what} will not fire; it can still be started by hand."
-    return f"{told} Recorded: {client.who}."
+        return f"Job {name} is paused: {what} will not fire; it can still be started by hand."
+    return f"Job {name} goes on: {what} will fire again."
 
 
 COMMANDS = {"queue": queue, "pause": pause, "resume": resume}

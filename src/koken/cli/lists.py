@@ -63,7 +63,7 @@ def show_jobs(found: Sequence[JobRow], now: datetime) -> None:
             (
                 job.name,
                 last_run(job, now),
-                words.ago(job.next_at, now),
+                "paused" if job.next_at is None and job.paused else words.ago(job.next_at, now),
                 "; ".join(job.schedules) or "–",
                 job.queue,
             )

@@ -18,22 +18,37 @@ from koken.model.run import Run
 from koken.model.states import State
 from koken.store.database import Database
 from koken.views import activity, logs
-from koken.views.catalog import JobRow
+from koken.views.catalog import JobRow, ScheduleRow
 
 LOOK = 0.25
 """Seconds between two looks."""
 QUIET = (State.READY,)
 """States that are gone in a moment, and told only by what follows."""
 LINES = 200
+News = tuple[datetime, Text]
+"""When something happened, and the line that tells it."""
 
 
-def list_jobs(found: Sequence[JobRow], now: datetime) -> None:
+NO_JOBS = (
+    "Declare one by @app.job, or name the modules that do: App(…, modules=[…]). "
+    "Then start koken dev again."
+)
+
+
+def list_jobs(found: Sequence[JobRow], times: Sequence[ScheduleRow], now: datetime) -> None:
     """The jobs, each with when it is due or how to start it."""
+    if not found:
+        output.say("The app has no jobs. ", NO_JOBS)
+        return
     output.say(f"{words.counted(len(found), 'job')}:")
-    width = max((len(job.name) for job in found), default=0)
+    width = max(len(job.name) for job in found)
     for job in found:
-        due = f"next {words.ago(job.next_at, now)} ({'; '.join(job.schedules)})"
-        how = due if job.next_at is not None else f"start it: koken run {job.name}"
+        written = "; ".join(words.expression(row) for row in times if row.job == job.name)
+        how = f"start it: koken run {job.name}"
+        if job.next_at is not None:
+            how = f"next {words.ago(job.next_at, now)} ({written})"
+        elif job.paused:
+            how = f"paused ({written}); let it go on: koken resume {job.name}"
         output.say(GAP, (f"{job.name:<{width}}", "bold"), GAP, (words.plain(how), DIM))
 
 
@@ -60,22 +75,29 @@ class Live:
             await asyncio.sleep(LOOK)
 
     async def look(self) -> None:
-        """Tell what is new."""
+        """Tell what is new, in the order in which it happened."""
+        news: list[News] = []
         for run in await activity.changed(self.db, self.newest, list(self.signs)):
-            if run.id not in self.lines:
-                self.lines[run.id] = await self.last_line(run)
-            self.newest = max(self.newest, run.id)
-            sign = f"{run.state} {run.attempt} {run.phase}"
-            news = self.signs.get(run.id) != sign and run.state not in QUIET
-            self.signs[run.id] = sign
-            begun = run.state is State.RUNNING
-            if news and begun:
-                tell(run)
-            await self.tell_lines(run)
-            if news and not begun:
-                tell(run)
-            if run.state.ended:
-                del self.signs[run.id], self.lines[run.id]
+            news += await self.of_run(run)
+        for _, line in sorted(news, key=lambda each: each[0]):
+            output.say(line)
+
+    async def of_run(self, run: Run[Any]) -> list[News]:
+        """What is new of a run: that it begins, what it prints, how it stands then."""
+        if run.id not in self.lines:
+            self.lines[run.id] = await self.last_line(run)
+        self.newest = max(self.newest, run.id)
+        sign = f"{run.state} {run.attempt} {run.phase}"
+        changed = self.signs.get(run.id) != sign and run.state not in QUIET
+        self.signs[run.id] = sign
+        news = await self.printed(run)
+        if changed and run.state is State.RUNNING and run.phase is None:
+            news.insert(0, told(run, min([words.begun(run) or now(), *(at for at, _ in news)])))
+        elif changed:
+            news.append(told(run, max([run.ended_at or now(), *(at for at, _ in news)])))
+        if run.state.ended:
+            del self.signs[run.id], self.lines[run.id]
+        return news
 
     async def last_line(self, run: Run[Any]) -> int:
         """The line up to which a run's log is old news."""
@@ -84,26 +106,31 @@ class Live:
         last = await logs.tail(self.db, run.id, limit=1)
         return last[-1].id if last else 0
 
-    async def tell_lines(self, run: Run[Any]) -> None:
-        """Print what the run has printed."""
-        for each in await logs.lines(self.db, run.id, after=self.lines[run.id], limit=LINES):
-            output.say(log_line(each, f"{run.job} {run.id}"))
-            self.lines[run.id] = each.id
+    async def printed(self, run: Run[Any]) -> list[News]:
+        """What the run has printed since the last look."""
+        found = await logs.lines(self.db, run.id, after=self.lines[run.id], limit=LINES)
+        if found:
+            self.lines[run.id] = found[-1].id
+        return [(each.at, log_line(each, f"{run.job} {run.id}")) for each in found]
 
 
-def tell(run: Run[Any]) -> None:
-    """A line on how a run stands now."""
-    now = datetime.now(UTC)
-    told = words.ending(run) if run.state.ended else words.standing(run, now)
+def now() -> datetime:
+    """This moment."""
+    return datetime.now(UTC)
+
+
+def told(run: Run[Any], at: datetime) -> News:
+    """A line on how a run stands."""
+    text = words.ending(run) if run.state.ended else words.standing(run, now())
     subject = ""
     if run.state is State.RUNNING:
-        told = words.word(run) if run.attempt == 1 else f"{words.word(run)}, attempt {run.attempt}"
+        text = words.word(run) if run.attempt == 1 else f"{words.word(run)}, attempt {run.attempt}"
         subject = words.about(run)
-    output.say(
-        (words.clock(run.ended_at or now), DIM),
+    return at, Text.assemble(
+        (words.clock(run.ended_at or at), DIM),
         Text(f" {words.glyph(run)} ", output.style_of(run)),
         (f"{run.job} {run.id}", "bold"),
         GAP,
-        (told, output.style_of(run)),
+        (text, output.style_of(run)),
         (f"{GAP}{subject}" if subject else "", DIM),
     )

@@ -14,7 +14,9 @@ from koken.cli.place import with_client
 from koken.cli.show import Named
 from koken.cli.start import json_object
 from koken.client.awaiting import AsyncClient
+from koken.errors import Refused
 from koken.model.run import Run
+from koken.model.states import State
 
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for the record.")]
 
@@ -25,20 +27,21 @@ def cancel(ctx: typer.Context, run: Named, reason: Reason = "") -> None:
 
 
 async def cancelled(client: AsyncClient, named: str, reason: str) -> tuple[Run[Any], str]:
-    """Cancel, and say what that came to."""
+    """Cancel, and say what that came to. Raises ``Refused`` for a run that has ended."""
     before: Run[Any] = await client.get(named)
-    after = await client.cancel(before, reason=reason)
     if before.state.ended:
-        return after, f"{before.state} already; nothing to cancel"
+        raise ended(before)
+    after = await client.cancel(before, reason=reason)
+    if after.state.ended and after.state is not State.CANCELLED:
+        raise ended(after)  # meanwhile
     if not after.state.ended:
-        told = f"asked to stop on {after.worker}; follow it: koken watch {after.id}"
-        return after, recorded(client, told)
-    return after, recorded(client, words.ending(after))
+        return after, f"asked to stop on {after.worker}; follow it: koken watch {after.id}"
+    return after, words.ending(after)
 
 
-def recorded(client: AsyncClient, told: str) -> str:
-    """What was done, and in whose name it is recorded."""
-    return f"{told.rstrip('.')}. Recorded: {client.who}."
+def ended(run: Run[Any]) -> Refused:
+    """What is said of a run that nobody can cancel any more."""
+    return Refused(f"{run.job} {run.id} has ended already ({run.state})", what=f"run {run.id}")
 
 
 def retry(
@@ -50,14 +53,22 @@ def retry(
     reason: Reason = "",
 ) -> None:
     """Give an ended run another chance: attempts count from 1 again."""
+    common: Common = ctx.obj
     given = json_object(args) if args else None
+    before, after = with_client(common, lambda client: retried(client, run, given, reason))
+    if common.json:
+        output.as_json(after.to_json())
+        return
+    told = f" is ready again (was {before.state}); follow it: koken watch {before.id}"
+    output.say((f"{before.job} {before.id}", "bold"), told)
 
-    async def work(client: AsyncClient) -> tuple[Run[Any], str]:
-        after: Run[Any] = await client.retry(run, args=given, reason=reason)
-        told = f"{words.word(after)} again; follow it: koken watch {after.id}"
-        return after, recorded(client, told)
 
-    change(ctx.obj, work)
+async def retried(
+    client: AsyncClient, named: str, args: dict[str, Any] | None, reason: str
+) -> tuple[Run[Any], Run[Any]]:
+    """The run before, and how it stands now; a worker may have taken it already."""
+    before: Run[Any] = await client.get(named)
+    return before, await client.retry(before, args=args, reason=reason)
 
 
 def acknowledge(ctx: typer.Context, run: Named, reason: Reason = "") -> None:
@@ -65,7 +76,7 @@ def acknowledge(ctx: typer.Context, run: Named, reason: Reason = "") -> None:
 
     async def work(client: AsyncClient) -> tuple[Run[Any], str]:
         after: Run[Any] = await client.acknowledge(run, reason=reason)
-        return after, recorded(client, words.standing(after, datetime.now(UTC)))
+        return after, words.standing(after, datetime.now(UTC))
 
     change(ctx.obj, work)
 

@@ -45,11 +45,15 @@ class Shown(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; ``gives`` says that it may be cut when the line is too long."""
+    """A column of a table; ``gives`` says that it may be cut when the line is too long.
+
+    One that ``wraps`` goes on in the next line instead.
+    """
 
     title: str
     gives: bool = False
     right: bool = False
+    wraps: bool = False
 
 
 class Screen(Console):
@@ -105,15 +109,37 @@ def titled(run: Run[Any]) -> Text:
     return Text.assemble((f"{run.job} {run.id}", "bold"), GAP, mark)
 
 
-def table(columns: Sequence[Column], rows: Sequence[Sequence[Text | str]]) -> None:
-    """Print rows under their titles, at most as wide as the terminal (80 without one)."""
-    cells = [[as_text(cell) for cell in row] for row in rows]
+def table(columns: Sequence[Column], rows: Sequence[Sequence[Text | str] | Text]) -> None:
+    """Print rows under their titles, at most as wide as the terminal (80 without one).
+
+    A row that is a text alone stands across all columns. A column that wraps goes on below.
+    """
     titles = [Text(column.title, DIM) for column in columns]
-    widths = [max(row[place].cell_len for row in [titles, *cells]) for place in range(len(columns))]
+    cells = [row if isinstance(row, Text) else [as_text(cell) for cell in row] for row in rows]
+    whole = [titles, *(row for row in cells if isinstance(row, list))]
+    widths = [max(row[place].cell_len for row in whole) for place in range(len(columns))]
     fit(widths, columns, get_terminal_size((80, 24)).columns)
     screen = console()
     for row in [titles, *cells]:
-        screen.print(line(columns, row, widths))
+        if isinstance(row, Text):
+            screen.print(row)
+        else:
+            for part in wrapped(columns, row, widths):
+                screen.print(line(columns, part, widths))
+
+
+def wrapped(
+    columns: Sequence[Column], row: Sequence[Text], widths: Sequence[int]
+) -> list[list[Text]]:
+    """A row as the lines that it takes: one, or more where a column that wraps is too narrow."""
+    parts = [
+        list(cell.wrap(console(), width)) if column.wraps and cell.cell_len > width else [cell]
+        for column, cell, width in zip(columns, row, widths, strict=True)
+    ]
+    return [
+        [part[place] if place < len(part) else Text() for part in parts]
+        for place in range(max(map(len, parts)))
+    ]
 
 
 def as_text(cell: Text | str) -> Text:
@@ -123,7 +149,7 @@ def as_text(cell: Text | str) -> Text:
 
 def fit(widths: list[int], columns: Sequence[Column], room: int) -> None:
     """Take from the widest column that gives until all fit."""
-    giving = [place for place, column in enumerate(columns) if column.gives]
+    giving = [place for place, column in enumerate(columns) if column.gives or column.wraps]
     over = sum(widths) + len(GAP) * (len(widths) - 1) - room
     while over > 0 and giving:
         widest = max(giving, key=lambda place: widths[place])

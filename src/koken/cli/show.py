@@ -11,13 +11,15 @@ import typer
 from rich.text import Text
 
 from koken.cli import output, words
+from koken.cli.attempts import draw_attempts, draw_events, draw_traceback
 from koken.cli.common import Common
-from koken.cli.output import DIM, GAP, Column
+from koken.cli.output import DIM, GAP
 from koken.cli.place import with_client
 from koken.client.awaiting import AsyncClient
 from koken.errors import NotFound
 from koken.model.run import Run
-from koken.views import logs
+from koken.views import events, logs
+from koken.views.events import EventRow
 from koken.views.logs import LogLine
 from koken.views.runs import AttemptRow, attempts
 
@@ -38,26 +40,16 @@ Named = Annotated[
     ),
 ]
 LAST_LINES = 5
-OUTCOMES = {
-    "succeeded": ("✓", "green"),
-    "running": ("●", "blue"),
-    "retry": ("↻", "yellow"),
-    "failed": ("✗", "bold red"),
-    "lost": ("✗", "yellow"),
-    "snooze": ("◔", "magenta"),
-    "skipped": ("–", "bright_black"),
-    "cancelled": ("⊘", "bright_black"),
-    "returned": ("○", ""),
-}
 LEVELS = {"warning": "yellow", "error": "bold red", "critical": "bold red", "debug": DIM}
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A run with its attempts and its last log lines."""
+    """A run with its attempts, what people did to it, and its last log lines."""
 
     run: Run[Any]
     attempts: Sequence[AttemptRow]
+    events: Sequence[EventRow]
     lines: Sequence[LogLine]
 
 
@@ -67,7 +59,8 @@ def show(ctx: typer.Context, run: Named) -> None:
     picture = with_client(common, lambda client: look(client, run))
     if common.json:
         tried = [each.to_json() for each in picture.attempts]
-        output.as_json({**picture.run.to_json(), "attempts": tried})
+        acts = [each.to_json() for each in picture.events]
+        output.as_json({**picture.run.to_json(), "attempts": tried, "events": acts})
     else:
         draw(picture, datetime.now(UTC))
 
@@ -75,8 +68,9 @@ def show(ctx: typer.Context, run: Named) -> None:
 async def look(client: AsyncClient, named: str) -> Picture:
     """Read all that ``show`` prints."""
     run: Run[Any] = await client.get(named)
-    tried = await attempts(client.link.views, run.id)
-    return Picture(run, tried, await logs.tail(client.link.views, run.id, limit=LAST_LINES))
+    db = client.link.views
+    tried, acts = await attempts(db, run.id), await events.of_run(db, run.id)
+    return Picture(run, tried, acts, await logs.tail(db, run.id, limit=LAST_LINES))
 
 
 def draw(picture: Picture, now: datetime) -> None:
@@ -86,8 +80,10 @@ def draw(picture: Picture, now: datetime) -> None:
     output.say((" · ".join(facts(run, now)), DIM))
     if picture.attempts:
         output.say()
-        draw_attempts(picture.attempts, run)
+        draw_attempts(picture.attempts, picture.events, run)
+    draw_traceback(run, picture.attempts)
     output.say()
+    draw_events(picture.events)
     draw_values(run)
     draw_lines(picture)
     found = words.ways(run)
@@ -109,42 +105,6 @@ def facts(run: Run[Any], now: datetime) -> list[str]:
     if run.started_at is not None and run.ended_at is not None:
         found.append(f"took {words.took(run, now)}")
     return found
-
-
-def draw_attempts(found: Sequence[AttemptRow], run: Run[Any]) -> None:
-    """The table of attempts."""
-    columns = (
-        Column("ATTEMPT"),
-        Column("OUTCOME"),
-        Column("TOOK"),
-        Column("WORKER", gives=True),
-        Column("ERROR", gives=True),
-    )
-    output.table(
-        columns,
-        [
-            (
-                f"{each.attempt}/{run.max_attempts}",
-                outcome(each.outcome),
-                words.length_of(each.started_at, each.ended_at),
-                each.worker or "–",
-                "–" if each.error is None else error(each),
-            )
-            for each in found
-        ],
-    )
-
-
-def outcome(name: str) -> Text:
-    """What an attempt came to, in its colour."""
-    glyph, style = OUTCOMES.get(name, ("·", ""))
-    return Text(f"{glyph} {name}", style)
-
-
-def error(attempt: AttemptRow) -> str:
-    """An attempt's error in a line."""
-    assert attempt.error is not None
-    return f"{attempt.error.type}: {attempt.error.message}".strip(": ")
 
 
 def draw_values(run: Run[Any]) -> None:
@@ -188,7 +148,7 @@ def why(ctx: typer.Context, run: Named) -> None:
     )
     for cause in found.causes:
         times = [words.ago(cause.since, now)] if cause.since else []
-        times += [f"due {words.ago(cause.until, now)}"] if cause.until else []
+        times += [f"due {words.due(cause.until, now)}"] if cause.until else []
         output.say(GAP, words.plain(cause.text), (f" ({', '.join(times)})" if times else "", DIM))
     ways = [way for way in words.ways(found.run) if not way.startswith("why")]
     if ways:

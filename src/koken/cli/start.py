@@ -12,7 +12,7 @@ import typer
 from koken.cli import output, words
 from koken.cli.common import Common
 from koken.cli.expressions import instant
-from koken.cli.follow import say_end
+from koken.cli.follow import Timeout, length, say_end, until_ended
 from koken.cli.place import with_client
 from koken.client.awaiting import AsyncClient
 from koken.define.job import Job
@@ -33,6 +33,7 @@ def run(
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for the end; exit 1 unless it succeeds.")
     ] = False,
+    timeout: Timeout = "",
     at: Annotated[str, typer.Option(metavar="INSTANT", help="Not before this instant.")] = "",
     delay: Annotated[
         str, typer.Option(metavar="DURATION", help="Not before so long from now.")
@@ -58,10 +59,13 @@ def run(
         "queue": queue or None,
     }
     given = arguments(pairs or [], args)
+    if timeout and not wait:
+        raise InvalidArguments("--timeout belongs to --wait: how long to wait for the end")
+    limit = length(timeout, "--timeout") if timeout else None
 
     async def work(client: AsyncClient) -> Run[Any]:
         started = await begin(client, job, given, options)
-        return await client.wait(started) if wait else started
+        return await until_ended(client, started, limit) if wait else started
 
     done = with_client(common, work)
     if wait:
@@ -137,7 +141,7 @@ def tell(common: Common, started: Run[Any]) -> None:
     if started.state.ended:
         output.say(output.titled(started), (words.ending(started), output.style_of(started)))
         return
-    due = words.ago(started.wait.until, started.created_at) if started.wait else ""
+    due = words.due(started.wait.until, started.created_at) if started.wait else ""
     told = f"{words.word(started)}, due {due}" if due else words.word(started)
     output.say(output.titled(started), f"{told}. Follow it: koken watch {started.id}")
 

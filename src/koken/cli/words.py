@@ -6,12 +6,15 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from koken.model.duration import in_words
 from koken.model.run import Run
 from koken.model.states import State, WaitCause
+
+if TYPE_CHECKING:
+    from koken.views.catalog import ScheduleRow
 
 JUST_NOW = 1.0
 """Seconds around now that no clock tells apart."""
@@ -29,6 +32,13 @@ def ago(instant: datetime | None, now: datetime) -> str:
     return f"{roughly(length)} ago" if length > 0 else f"in {roughly(-length)}"
 
 
+def due(instant: datetime | None, now: datetime) -> str:
+    """``in 1 s`` also for what is due in less; ``now`` for what is over due, if only just."""
+    if instant is not None and 0 < (instant - now).total_seconds() < JUST_NOW:
+        return "in 1 s"
+    return ago(instant, now)
+
+
 def roughly(length: float) -> str:
     """Seconds in one unit, as is enough for how long ago something was."""
     for unit, size, until in (("s", 1, 100), ("min", 60, 5400), ("h", 3600, 172800)):
@@ -43,11 +53,16 @@ def clock(instant: datetime) -> str:
 
 
 def took(run: Run[Any], now: datetime) -> str:
-    """How long a run has been at work, or was."""
+    """How long a run has been at work, or was: its latest attempt, without waits before it."""
     if run.started_at is None:
         return "–"
     end = run.ended_at or (now if run.state is State.RUNNING else None)
-    return "–" if end is None else length_of(run.started_at, end)
+    return "–" if end is None else length_of(begun(run), end)
+
+
+def begun(run: Run[Any]) -> datetime | None:
+    """When the latest attempt at a run began."""
+    return run.claimed_at or run.started_at
 
 
 def length_of(start: datetime | None, end: datetime | None) -> str:
@@ -101,6 +116,12 @@ def plain(text: str) -> str:
     return ESCAPES.sub("", text).replace("\n", " ⏎ ").translate(CONTROLS)
 
 
+def expression(row: ScheduleRow) -> str:
+    """When a schedule fires, as it is written, with the zone where it matters."""
+    matters = row.words.endswith(row.timezone) and row.timezone not in row.expression
+    return f"{row.expression}, {row.timezone}" if matters else row.expression
+
+
 def trigger(run: Run[Any]) -> str:
     """Who or what started a run, in short."""
     return run.trigger.by or run.trigger.kind.value
@@ -129,7 +150,7 @@ def standing(run: Run[Any], now: datetime) -> str:
     if run.state is State.RUNNING:
         since = f" for {took(run, now)}" if run.started_at else ""
         return f"{word(run)} on {run.worker}{since}, {attempt}"
-    until = f", due {ago(run.wait.until, now)}" if run.wait and run.wait.until else ""
+    until = f", due {due(run.wait.until, now)}" if run.wait and run.wait.until else ""
     if retrying(run):
         return f"waits for its next attempt{until}; {attempt} failed{reason}"
     return f"{word(run)}{until}"
@@ -139,7 +160,7 @@ def ending(run: Run[Any]) -> str:
     """How a run ended, for whoever waited: ``succeeded in 0.9 s → 1256``."""
     if run.state is State.SUCCEEDED:
         result = "" if run.result is None else f" → {plain(dump(run.result))}"
-        return f"succeeded in {length_of(run.started_at, run.ended_at)}{result}"
+        return f"succeeded in {length_of(begun(run), run.ended_at)}{result}"
     if run.state is State.FAILED:
         return f"failed, attempt {run.attempt} of {run.max_attempts}: {plain(run.reason)}"
     return f"{word(run)}: {plain(run.reason)}" if run.reason else word(run)

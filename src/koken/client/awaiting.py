@@ -129,6 +129,7 @@ class AsyncClient:
         like |= {
             "worker": None,
             "started_at": None,
+            "claimed_at": None,
             "ended_at": None,
             "result": None,
             "error": None,

@@ -32,7 +32,7 @@ class Link:
         if not self.config.database_url:
             raise DeclarationError(
                 "no database: set KOKEN_DATABASE_URL, or database_url in koken.toml. "
-                "For a private one, run `koken dev`"
+                "`koken dev` prints the address of its private one"
             )
         self.db = Database(
             self.config.database_url, schema=self.config.schema, size=8, pooled=self.config.pooled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
+from collections.abc import Coroutine
 from typing import Any, Never, NoReturn, Union, get_args, get_origin
 
 from pydantic import ValidationError
@@ -40,6 +41,9 @@ class Result:
         """
         if value is None:
             return "null"
+        if isinstance(value, Coroutine):
+            value.close()
+            raise TypeError("the result is a coroutine; was an await forgotten?")
         if self.form is None:
             return codec.encode(value, name=NAME)
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -55,11 +55,17 @@ def claimed(rows: Sequence[Row]) -> list[Claimed]:
 
 
 async def from_marks(
-    db: Database, worker_id: int, marks: Mapping[Lane, datetime], room: Mapping[int, int]
+    db: Database,
+    worker_id: int,
+    marks: Mapping[Lane, datetime],
+    room: Mapping[int, int],
+    *,
+    skip: Collection[int] = (),
 ) -> list[Claimed]:
     """Take from lanes that had something before, each from its mark upwards.
 
-    ``room`` is the free slots of each queue; lanes of one queue share them.
+    ``room`` is the free slots of each queue; lanes of one queue share them. ``skip`` are jobs that
+    the worker's program does not have: their runs are left to others.
     """
     lanes = [lane for lane in marks if room.get(lane[0], 0) > 0]
     if not lanes:
@@ -72,6 +78,7 @@ async def from_marks(
         [lane[1] for lane in lanes],
         [marks[lane] for lane in lanes],
         [shares[lane] for lane in lanes],
+        list(skip),
     )
     return claimed(rows)
 
@@ -86,12 +93,15 @@ def shared_out(lanes: Sequence[Lane], room: Mapping[int, int]) -> dict[Lane, int
     return shares
 
 
-async def from_bottom(db: Database, worker_id: int, room: Mapping[int, int]) -> list[Claimed]:
+async def from_bottom(
+    db: Database, worker_id: int, room: Mapping[int, int], *, skip: Collection[int] = ()
+) -> list[Claimed]:
     """Find the lanes that have something, and take from each its share of the room."""
     queues = [queue_id for queue_id, free in room.items() if free > 0]
     if not queues:
         return []
-    rows = await db.fetch(CLAIM_FROM_BOTTOM, worker_id, queues, [room[each] for each in queues])
+    free = [room[each] for each in queues]
+    rows = await db.fetch(CLAIM_FROM_BOTTOM, worker_id, queues, free, list(skip))
     return claimed(rows)
 
 
@@ -100,7 +110,9 @@ async def limited_queues(db: Database, queue_ids: Sequence[int]) -> list[int]:
     return [row["id"] for row in await db.fetch(LIMITED_QUEUES, list(queue_ids))]
 
 
-async def limited(db: Database, worker_id: int, queue_id: int, room: int) -> tuple[int, float]:
+async def limited(
+    db: Database, worker_id: int, queue_id: int, room: int, *, skip: Collection[int] = ()
+) -> tuple[int, float]:
     """Take from a queue that has a limit or a rate, under its row's lock.
 
     Returns how many were taken (``held`` tells which), and in how many seconds its rate has room
@@ -108,7 +120,7 @@ async def limited(db: Database, worker_id: int, queue_id: int, room: int) -> tup
     """
     taken = 0
     again = 0.0
-    for row in await db.fetch(CLAIM_LIMITED, queue_id, room, worker_id):
+    for row in await db.fetch(CLAIM_LIMITED, queue_id, room, worker_id, list(skip)):
         if row["run_id"] is not None:
             taken += 1
         if row["again_in"] is not None:

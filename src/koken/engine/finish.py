@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from koken.engine.grant import grant
+from koken.engine.grant import HINT, grant
 from koken.model.states import State, WaitCause
 from koken.store.database import Database, Row, Transaction
 from koken.store.statements import Statement
@@ -69,6 +69,9 @@ async def finish(db: Database, endings: Sequence[Ending]) -> Finished:
     done = Finished(moved={row["id"]: State(row["state"]) for row in rows})
     if len(rows) < len(batch):
         await judge(db, [each for each in batch if each.id not in done.moved], done)
+    ready = {row["queue_id"] for row in rows if row["state"] == State.READY}
+    if ready:
+        await db.fetch(HINT, list(ready))
     if rows and rows[0]["lock_ids"]:
         done.ready_queues = await grant(db, rows[0]["lock_ids"])
     return done

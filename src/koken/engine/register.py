@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 
 from koken.store.database import Database, Transaction
 from koken.store.statements import Statement
 
+RELEASE = version("koken")
 REGISTER = Statement("register")
 BEAT = Statement("beat")
 DRAIN = Statement("drain")
@@ -26,6 +30,12 @@ class Label:
     pid: int
     app: str
     version: str
+
+
+def label_of(app: str, name: str = "") -> Label:
+    """The label of this process, which carries the jobs of ``app``."""
+    host, pid = socket.gethostname(), os.getpid()
+    return Label(name=name or f"{host}-{pid}", host=host, pid=pid, app=app, version=RELEASE)
 
 
 async def register(db: Database, label: Label, queues: Mapping[str, int]) -> int:

@@ -61,7 +61,7 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The body was stopped: ``why`` is ``timeout``, ``cancel``, ``shutdown`` or ``lost``."""
+    """The body was stopped; ``why`` is one of the reasons that ``stopping`` names."""
 
     why: str
     detail: str = ""
@@ -75,7 +75,12 @@ class Broken:
     failure: Failure
 
 
-Answer = Returned | Raised | Stopped | Broken | Outcome
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The program, as it is where bodies are carried out, has no such job; another worker may."""
+
+
+Answer = Returned | Raised | Stopped | Broken | Absent | Outcome
 
 
 class Host(Protocol):
@@ -114,10 +119,6 @@ class Executor(Protocol):
     def name(self) -> str:
         """The place: ``thread``, ``loop``, ``process``, ``command``."""
 
-    @property
-    def killable(self) -> bool:
-        """Whether a body that does not stop by itself can be ended all the same."""
-
     async def carry_out(self, job: Job[..., Any], assignment: Assignment, host: Host) -> Answer:
         """Carry out the job's body and answer once; keeps the timeout of the assignment.
 
@@ -130,6 +131,12 @@ class Executor(Protocol):
 
         Does not wait: ``carry_out`` answers when it has stopped. Harmless for a run that does not
         go here, and the second time.
+        """
+
+    def goes_on(self, run_id: int, lease: int) -> bool:
+        """Whether the body of that lease goes on here although ``carry_out`` has answered.
+
+        Safe to call from any thread.
         """
 
     async def close(self) -> None:

@@ -7,18 +7,18 @@ from typing import Any
 
 from koken.define.function import Function
 from koken.define.job import Job
-from koken.executors.base import Answer, Assignment, Broken, Host, Returned
+from koken.errors import DeclarationError
+from koken.executors.base import Answer, Assignment, Host, Returned, raised
 from koken.executors.context import AsyncRunContext, RunContext
 from koken.executors.stopping import Going, answer_to
 from koken.model.outcome import Outcome
-from koken.model.run import Failure
 
 
-def misplaced(job: Job[..., Any], place: str) -> Broken:
+def misplaced(job: Job[..., Any], place: str) -> Answer:
     """The answer for a body that is no function, where only functions are carried out."""
     kind = type(job.body).__name__
     message = f"the body of job {job.name!r} is a {kind}, which a {place} cannot carry out"
-    return Broken(Failure(type="Misplaced", message=message))
+    return raised(DeclarationError(message))
 
 
 def answer_with(function: Function, result: Any) -> Answer:

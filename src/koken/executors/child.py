@@ -26,15 +26,16 @@ from koken.define.function import Function
 from koken.define.job import Job
 from koken.define.registry import Registry
 from koken.errors import NotFound
-from koken.executors import capture, forking, keeper, wire
-from koken.executors.base import Answer, Assignment, Broken, Stopped
+from koken.executors import capture, forker, forking, keeper, wire
+from koken.executors.base import Absent, Answer, Assignment, Stopped
 from koken.executors.bodies import misplaced, perform
 from koken.executors.capture import RunLog, speaking
 from koken.executors.line import Line
 from koken.executors.loop import LoopExecutor
 from koken.executors.stopping import Going, Stop
-from koken.model.run import Failure
 
+MISFORTUNES = (OSError, MemoryError)
+"""What keeps a program from being imported without its fault: it may go another time."""
 ELSEWHERE = "signal"
 """The reason of a stop that is not the worker's."""
 NEVER = 1e6
@@ -51,8 +52,9 @@ def main() -> None:
     line.set_inheritable(False)
     try:
         registry = load(sys.argv[2])
-    except BaseException:
-        line.sendall(traceback.format_exc().encode("utf-8", "backslashreplace"))
+    except BaseException as error:
+        said = traceback.format_exc().encode("utf-8", "backslashreplace")
+        line.sendall(said if isinstance(error, MISFORTUNES) else forker.FAULT + said)
         raise
     sys.stdout.flush()  # else each child would say once more what the program said so far
     gc.collect()
@@ -106,8 +108,8 @@ def carry_out(registry: Registry, assignment: Assignment, line: Line) -> Answer:
     """Carry out the body of the assignment's job."""
     try:
         job = registry.get(assignment.job)
-    except NotFound as error:
-        return Broken(Failure(type="NotFound", message=str(error)))
+    except NotFound:
+        return Absent()
     if not isinstance(job.body, Function):
         return misplaced(job, "process")
     faulthandler.enable()

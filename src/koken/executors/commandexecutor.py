@@ -29,7 +29,6 @@ class CommandExecutor:
     """
 
     name = "command"
-    killable = True
 
     def __init__(self, *, grace: float = GRACE) -> None:
         self.grace = grace
@@ -86,6 +85,10 @@ class CommandExecutor:
         going = self.under_way.get(run_id)
         if going is not None:
             going.stop(why)
+
+    def goes_on(self, run_id: int, lease: int) -> bool:
+        """Processes are killed before the answer."""
+        return False
 
     async def close(self) -> None:
         """End the process that forks keepers."""

@@ -33,8 +33,16 @@ PASSED_ON = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """What the interpreter itself may need to start."""
 
 
+FAULT = b"fault\n"
+"""Begins what is said by a process that could not get ready by its program's own fault."""
+
+
 class NotReady(Exception):
     """The process that forks could not get ready; the message says what it said."""
+
+
+class Unimportable(NotReady):
+    """The program cannot be imported, and will not be another time either."""
 
 
 class Forker:
@@ -109,12 +117,14 @@ class Forker:
 
 
 async def said_ready(line: socket.socket) -> None:
-    """Wait for the word. Raises ``NotReady`` with what is said instead."""
+    """Wait for the word. Raises ``NotReady`` or ``Unimportable`` with what is said instead."""
     said = b""
     while not said.endswith(b"ready\n"):
         data = await asyncio.get_running_loop().sock_recv(line, 1 << 16)
         if not data:
-            raise NotReady(said.decode(errors="replace") or "it ended at once")
+            kind = Unimportable if said.startswith(FAULT) else NotReady
+            text = said.removeprefix(FAULT).decode(errors="replace")
+            raise kind(text or "it ended at once")
         said += data
 
 

@@ -27,7 +27,6 @@ class LoopExecutor:
     """
 
     name = "loop"
-    killable = True
 
     def __init__(self, *, grace: float = GRACE) -> None:
         self.grace = grace
@@ -61,6 +60,7 @@ class LoopExecutor:
                 del self.under_way[assignment.run_id]
         if going.cancels:
             await going.calm()
+        going.notice_lateness(assignment.timeout)
         return going.verdict(answer)
 
     async def stop(self, run_id: int, why: str) -> None:
@@ -69,6 +69,10 @@ class LoopExecutor:
         if going is not None:
             going.stop(why)
 
+    def goes_on(self, run_id: int, lease: int) -> bool:
+        """A body that is not driven any more does not go on."""
+        return False
+
     async def close(self) -> None:
         """Nothing is held between bodies."""
 
@@ -76,7 +80,7 @@ class LoopExecutor:
 class LoopGoing(Going):
     """A body on the loop, and the task that drives it."""
 
-    __slots__ = ("before", "cancels", "grace", "hard", "loop", "task", "timer")
+    __slots__ = ("before", "began", "cancels", "grace", "hard", "loop", "task", "timer")
 
     def __init__(self, grace: float) -> None:
         super().__init__()
@@ -85,6 +89,7 @@ class LoopGoing(Going):
         self.task = task
         self.loop = task.get_loop()
         self.grace = grace
+        self.began = self.loop.time()
         self.timer: TimerHandle | None = None
         self.before = task.cancelling()
         self.cancels = 0
@@ -98,6 +103,13 @@ class LoopGoing(Going):
         self.cancel()
         self.settle()
         self.timer = self.loop.call_later(self.grace, self.drive_out)
+
+    def notice_lateness(self, timeout: float | None) -> None:
+        """A body that blocked the loop past its timeout was not stopped in time: it counts all
+        the same."""
+        if timeout is not None and not self.why and self.loop.time() - self.began > timeout:
+            self.why = "timeout"
+            self.detail = "it blocked the event loop, so it could not be stopped sooner"
 
     def drive_out(self) -> None:
         """The grace is over: from now on each await of the body is cancelled."""

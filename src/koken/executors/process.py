@@ -8,21 +8,22 @@ import os
 import socket
 import sys
 from asyncio import IncompleteReadError, StreamReader, StreamWriter
+from dataclasses import replace
 from typing import Any
 
 from typing_extensions import override
 
 from koken.define.function import Function
 from koken.define.job import Job
-from koken.errors import KokenError
+from koken.errors import DeclarationError, KokenError
 from koken.executors import exits, wire
-from koken.executors.base import Answer, Assignment, Broken, Host, Stopped
+from koken.executors.base import Answer, Assignment, Broken, Host, Raised, Stopped, raised
 from koken.executors.bodies import misplaced
 from koken.executors.capture import RunLog
 from koken.executors.command import Command
 from koken.executors.commandexecutor import CommandExecutor
 from koken.executors.exits import ProcessDied
-from koken.executors.forker import Forker, NotReady
+from koken.executors.forker import Forker, NotReady, Unimportable
 from koken.executors.kept import LATE, TAIL, Ears, End, KeptGoing, broken_off, order_line
 from koken.executors.options import Process, memory_of
 from koken.executors.stopping import GRACE
@@ -45,7 +46,6 @@ class ProcessExecutor:
     """
 
     name = "process"
-    killable = True
 
     def __init__(self, program: str, *, grace: float = GRACE) -> None:
         self.program = program
@@ -73,6 +73,8 @@ class ProcessExecutor:
         try:
             talk = Talk(assignment, host, going)
             return going.verdict(await self.attend(job, talk, forker, log))
+        except Unimportable as error:
+            return unimportable(self.program, str(error))
         except (OSError, NotReady) as error:
             return Broken(Failure(type="NotStarted", message=codec.clean_end(str(error))))
         finally:
@@ -108,6 +110,10 @@ class ProcessExecutor:
         if going is not None:
             going.stop(why)
         await self.commands.stop(run_id, why)
+
+    def goes_on(self, run_id: int, lease: int) -> bool:
+        """Processes are killed before the answer."""
+        return False
 
     async def close(self) -> None:
         """End the processes that fork."""
@@ -204,6 +210,14 @@ class Talk:
 async def frame(reader: StreamReader) -> bytes:
     """The body of the next frame."""
     return await reader.readexactly(wire.size_of(await reader.readexactly(wire.HEAD.size)))
+
+
+def unimportable(program: str, text: str) -> Answer:
+    """What it means for a run that its program cannot be imported; ``text`` is the traceback."""
+    cause = text.strip().rpartition("\n")[2]
+    found = raised(DeclarationError(f"the program {program!r} cannot be imported: {cause}"))
+    assert isinstance(found, Raised)
+    return replace(found, failure=replace(found.failure, traceback=codec.clean_end(text)))
 
 
 def answer_of(end: End, talk: Talk, last_line: str) -> Answer:

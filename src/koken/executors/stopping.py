@@ -1,8 +1,16 @@
 """How a body is asked to stop, and what its answer amounts to afterwards.
 
-A stop has a reason: ``timeout``, ``cancel``, ``shutdown`` or ``lost``. The first one counts. A body
-learns of it at its next call of the context, which raises ``Stop``: a ``BaseException``, so that an
-``except Exception`` does not swallow it. For a cancel it is a ``koken.Cancel`` as well.
+A stop has a reason, and the first one counts:
+
+    timeout    it has taken longer than it may
+    cancel     somebody wants the run to end
+    shutdown   its worker leaves
+    silence    its worker hears nothing from the database, and the body may not run twice
+    lost       the run belongs to another worker
+    signal     a signal came that was not the worker's, in a process of its own
+
+A body learns of it at its next call of the context, which raises ``Stop``: a ``BaseException``, so
+that an ``except Exception`` does not swallow it. For a cancel it is a ``koken.Cancel`` as well.
 """
 
 from __future__ import annotations

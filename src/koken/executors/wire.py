@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from koken.executors.base import Answer, Assignment, Broken, Raised, Returned, Stopped
+from koken.executors.base import Absent, Answer, Assignment, Broken, Raised, Returned, Stopped
 from koken.model import codec, outcome
 from koken.model.outcome import Outcome
 from koken.model.run import Failure, Trigger, TriggerKind
@@ -111,6 +111,8 @@ def plain_answer(answer: Answer) -> Message:
             return {"kind": "stopped", "why": why, "detail": detail}
         case Broken(failure):
             return {"kind": "broken", "failure": failure.to_json()}
+        case Absent():
+            return {"kind": "absent"}
         case Outcome():
             kind = next(kind for kind in OUTCOMES if isinstance(answer, kind))
             after = getattr(answer, "after", None)
@@ -136,6 +138,8 @@ def read_answer(plain: Mapping[str, Any]) -> Answer:
             return Stopped(plain["why"], plain["detail"])
         case "broken":
             return Broken(Failure.from_json(plain["failure"]))
+        case "absent":
+            return Absent()
     kind = {kind.__name__: kind for kind in OUTCOMES}[plain["kind"]]
     if issubclass(kind, outcome.Retry | outcome.Snooze):
         return kind(reason=plain["reason"], after=plain["after"])

@@ -116,6 +116,9 @@ class Run(Generic[R_co]):
     """Whether a cancel was asked for and its end is not confirmed yet."""
     created_at: datetime
     started_at: datetime | None = None
+    """When its first attempt began."""
+    claimed_at: datetime | None = None
+    """When its latest attempt began."""
     ended_at: datetime | None = None
     acknowledged_by: str | None = None
 

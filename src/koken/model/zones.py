@@ -57,7 +57,7 @@ def first_change(zone: ZoneInfo, start: datetime, end: datetime) -> datetime | N
     offset = start.astimezone(zone).utcoffset()
     if end.astimezone(zone).utcoffset() == offset:
         return None
-    before, after = start.replace(microsecond=0), end
+    before, after = start.replace(microsecond=0), end.replace(microsecond=0)
     while after - before > SECOND:
         middle = before + (after - before) // SECOND // 2 * SECOND
         if middle.astimezone(zone).utcoffset() == offset:

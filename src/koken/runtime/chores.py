@@ -11,6 +11,8 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
+from typing_extensions import override
+
 from koken.engine import fire, grant, prune, pulse, rescue, retime, wake
 from koken.errors import DatabaseUnreachable
 from koken.model.timing import Timing
@@ -52,6 +54,8 @@ class Chores(Service):
         self.keep = keep
         self.on_ready = on_ready
         self.audit = audit
+        self.wakers: set[asyncio.Task[None]] = set()
+        """Each waits for the moment of a run."""
         self.verbs: dict[str, Callable[[], Awaitable[object]]] = {
             "rescue": lambda: rescue.rescue(self.db, self.timing),
             "fire": lambda: fire.fire(self.db),
@@ -104,18 +108,29 @@ class Chores(Service):
         await prune.partition(self.db, self.keep)
 
     def wake_in(self, seconds: float, run_id: int) -> None:
-        """Wake a run that this worker parked, on time; if we die, the sweep does it."""
-        if seconds < 60:
-            loop = asyncio.get_running_loop()
-            loop.call_later(seconds, lambda: loop.create_task(self.wake_one(run_id)))
+        """Wake a run that we know to wait at its moment; the sweep finds all others, and later."""
+        if seconds < 60 and not self.stopping:
+            waker = asyncio.create_task(self.wake_one(seconds, run_id))
+            self.wakers.add(waker)
+            waker.add_done_callback(self.wakers.discard)
 
-    async def wake_one(self, run_id: int) -> None:
-        """Wake one run by its number."""
+    async def wake_one(self, seconds: float, run_id: int) -> None:
+        """Wake one run by its number, after so many seconds."""
+        await asyncio.sleep(seconds)
         try:
             if await wake.wake(self.db, [run_id]):
                 self.on_ready()
         except Exception as error:
             self.logger.debug("the sweep will wake run %s: %s", run_id, error)
+
+    @override
+    async def stop(self) -> None:
+        self.stopping = True
+        wakers = list(self.wakers)
+        for waker in wakers:
+            waker.cancel()
+        await asyncio.gather(*wakers, return_exceptions=True)
+        await super().stop()
 
 
 async def failure(work: Callable[[], Awaitable[object]]) -> Exception | None:

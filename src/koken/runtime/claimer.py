@@ -111,7 +111,8 @@ class Claimer(Service):
         if not self.marks:
             return []
         self.in_doubt = True
-        runs = await claim.from_marks(self.db, self.worker_id(), self.marks, room)
+        unknown = self.runner.unknown
+        runs = await claim.from_marks(self.db, self.worker_id(), self.marks, room, skip=unknown)
         await self.begin(runs)
         self.marks |= marks(runs)
         return runs
@@ -120,7 +121,8 @@ class Claimer(Service):
         """From all lanes that have something; those are the ones that we know from now on."""
         began = time.monotonic()
         self.in_doubt = True
-        runs = await claim.from_bottom(self.db, self.worker_id(), room)
+        unknown = self.runner.unknown
+        runs = await claim.from_bottom(self.db, self.worker_id(), room, skip=unknown)
         await self.begin(runs)
         self.bottom_at = time.monotonic()
         self.bottom_rest = max(BOTTOM_PERIOD, (self.bottom_at - began) / BOTTOM_SHARE)
@@ -135,7 +137,9 @@ class Claimer(Service):
             if free <= 0:
                 continue
             self.in_doubt = True
-            got, again = await claim.limited(self.db, self.worker_id(), queue_id, free)
+            got, again = await claim.limited(
+                self.db, self.worker_id(), queue_id, free, skip=self.runner.unknown
+            )
             taken += got
             if again:
                 soonest = min(soonest or again, again)

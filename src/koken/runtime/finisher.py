@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from koken.engine.finish import Ending, Finished, finish
 from koken.errors import KokenError
+from koken.model import codec
 from koken.model.run import Failure
 from koken.model.states import State
 from koken.runtime.service import LONGEST_REST, Service
@@ -15,6 +16,8 @@ from koken.store.database import Database
 from koken.store.failures import concerns_data
 
 BATCH = 500
+REFUSED = "refused"
+"""The outcome of a run whose answer the database has refused."""
 BATCH_SIZE = 32 << 20
 """Characters of results and errors in one batch; PostgreSQL takes no message over 1 GB."""
 
@@ -86,19 +89,15 @@ class Finisher(Service):
         await self.deliver(second)
 
     async def deliver_refused(self, ending: Ending, error: KokenError) -> None:
-        """End a run whose answer cannot be stored, with that reason."""
-        if ending.outcome == "refused":
+        """End a run whose answer cannot be stored, with that reason.
+
+        What is refused then is not for its data: it waits behind all others, as if the database
+        were away.
+        """
+        if ending.outcome == REFUSED:
+            self.endings.append(ending)
             raise error
         self.logger.error("the answer of run %s cannot be stored: %s", ending.id, error)
-        failure = Failure(type="Unstorable", message=f"its answer cannot be stored: {error}")
-        await self.deliver(
-            [
-                Ending(
-                    ending.id,
-                    ending.lease,
-                    State.FAILED,
-                    "refused",
-                    error=json.dumps(failure.to_json()),
-                )
-            ]
-        )
+        message = codec.clean(f"its answer cannot be stored: {error}")
+        failure = json.dumps(Failure(type="Unstorable", message=message).to_json())
+        await self.deliver([Ending(ending.id, ending.lease, State.FAILED, REFUSED, error=failure)])

@@ -24,6 +24,10 @@ CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """Goes on while the machine sleeps, where the system has such a clock."""
 
 
+REMINDER = 30.0
+"""Seconds between two warnings that beats fail."""
+
+
 def clock() -> float:
     """Seconds on the heart's clock."""
     return time.clock_gettime(CLOCK)
@@ -69,6 +73,7 @@ class Heart:
         self.pulses = pulses
         self.confirmed_at = clock()
         self.silent = False
+        self.told_at = float("-inf")
         self.logger = logging.getLogger("koken.heart")
         self.loop: asyncio.AbstractEventLoop | None = None
         self.bell: asyncio.Event | None = None
@@ -114,32 +119,42 @@ class Heart:
             while not self.stopping:
                 self.bell.clear()
                 try:
-                    await self.beat_once(db)
-                    self.judge()
+                    lost = await self.beat_once(db)
+                    self.judge()  # before those bodies are let go that may not run twice
+                    if lost:
+                        self.pulses.on_lost()
                 except Exception:
                     self.logger.exception("a beat failed; the heart goes on")
                 await self.rest()
         finally:
             await db.close()
 
-    async def beat_once(self, db: Database) -> None:
-        """One beat within its deadline."""
+    async def beat_once(self, db: Database) -> bool:
+        """One beat within its deadline. Returns whether the database counts us as lost."""
         sent_at = clock()
         try:
             async with asyncio.timeout(self.timing.beat_deadline), db.place(alone=True) as tx:
                 cancels = await beat(tx, self.worker_id(), self.busy(), self.hungry())
         except (KokenError, TimeoutError, OSError) as error:
-            self.logger.warning("a beat failed (%.0f s of silence): %s", self.silence, error)
-            return
+            self.tell_of_silence(error)
+            return False
         if cancels is None:
-            self.pulses.on_lost()
-            return
+            return True
         self.confirmed_at = sent_at
+        self.told_at = float("-inf")
         if self.silent:
             self.silent = False
             self.pulses.on_voice()
         if cancels:
             self.pulses.on_cancel(cancels)
+        return False
+
+    def tell_of_silence(self, error: BaseException) -> None:
+        """Warn of a beat that failed: of the first, then every ``REMINDER`` seconds."""
+        now = clock()
+        if now - self.told_at >= REMINDER:
+            self.told_at = now
+            self.logger.warning("no beat for %.0f s: %s", self.silence, error)
 
     def judge(self) -> None:
         """What follows from the silence."""

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from koken.engine.claim import Claimed
 from koken.store.database import Database
-from koken.store.statements import Statement
-
-JOB_NAMES = Statement("job_names")
-WORKSPACE_NAMES = Statement("workspace_names")
-SCHEDULE_OF = Statement("schedule_of")
+from koken.views import names
 
 
 class Names:
-    """Names by number; ``learn`` asks for those that a batch of runs needs."""
+    """Names by number; ``learn`` asks for those that a batch of runs needs.
+
+    A name stays what it is and is asked for once; a schedule's expression may be edited, and is
+    asked for with each batch that comes of it.
+    """
 
     def __init__(self, db: Database) -> None:
         self.db = db
@@ -28,15 +28,12 @@ class Names:
         """Know all names that these runs need."""
         jobs = {run.job_id for run in runs} - self.jobs.keys()
         if jobs:
-            rows = await self.db.fetch(JOB_NAMES, list(jobs))
-            self.jobs |= {row["id"]: row["name"] for row in rows}
+            self.jobs |= await names.jobs(self.db, jobs)
         if {run.workspace_id for run in runs} - self.workspaces.keys():
-            rows = await self.db.fetch(WORKSPACE_NAMES)
-            self.workspaces |= {row["id"]: row["name"] for row in rows}
-        schedules = {run.schedule_id for run in runs} - self.schedules.keys() - {None}
+            self.workspaces |= await names.workspaces(self.db)
+        schedules = {run.schedule_id for run in runs if run.schedule_id is not None}
         if schedules:
-            rows = await self.db.fetch(SCHEDULE_OF, list(schedules))
-            self.schedules |= {row["id"]: row["expression"] for row in rows}
+            self.schedules |= await names.expressions(self.db, schedules)
 
     def job(self, job_id: int) -> str:
         """A job's name."""

@@ -13,7 +13,7 @@ from koken.define.job import Job
 from koken.define.registry import Registry
 from koken.engine.claim import Claimed
 from koken.engine.finish import Ending, Finished
-from koken.executors.base import Assignment, Executor, Stopped, raised
+from koken.executors.base import Absent, Assignment, Executor, Raised, Stopped, raised
 from koken.model import codec
 from koken.model.duration import in_words
 from koken.model.run import Failure, Trigger, TriggerKind
@@ -30,6 +30,8 @@ FULL_FOR_LONG = 300.0
 PATIENCE = 0.5
 """Seconds that a run which was fetched ahead waits for a slot."""
 logger = logging.getLogger("koken.runner")
+NOT_TWICE = (None, "once", "unsafe")
+"""Effects of bodies that may not run a second time, or do not say."""
 CLOSING_RULES = ("skip_if_failed", "skip_if_running_or_failed")
 
 
@@ -75,8 +77,12 @@ class Runner:
         self.on_free = on_free
         self.chance = chance
         self.carried: dict[int, Carried] = {}
+        self.abandoned: list[Carried] = []
+        """Runs that went to others while their bodies still went here."""
         self.delivered: set[tuple[int, int]] | None = None
         """Delivered while the claimer asks what we hold, whose answer may be older."""
+        self.unknown: set[int] = set()
+        """Jobs that this program does not have: their runs are left to other workers."""
         self.returning: asyncio.TimerHandle | None = None
         self.state: Any = None
         """What the program's lifespan gave; bodies find it in their context."""
@@ -98,7 +104,7 @@ class Runner:
             if full and not slots.told:
                 slots.told = True
                 going = [
-                    each.run.id for each in self.carried.values() if each.run.queue_id == queue_id
+                    one.run.id for one in self.carried.values() if one.run.queue_id == queue_id
                 ]
                 logger.warning(
                     "all %s slots of queue %s have been taken for %s, by runs %s; a timeout ends "
@@ -187,6 +193,7 @@ class Runner:
         name = self.names.job(run.job_id)
         job = self.registry.jobs.get(name)
         if job is None:
+            self.unknown.add(run.job_id)
             return verdict.unknown(run, name)
         if carried.stop:
             return verdict.ending(run, job, Stopped(carried.stop), 0.0)
@@ -196,6 +203,10 @@ class Runner:
             answer = await executor.carry_out(job, self.assignment(run, job, name), host)
         except Exception as error:
             answer = raised(error)
+        if isinstance(answer, Raised):
+            host.log("error", "log", answer.failure.traceback)
+        if isinstance(answer, Absent):
+            self.unknown.add(run.job_id)
         found = verdict.ending(run, job, answer, self.chance())
         if found is not None and found.state is State.SUCCEEDED:
             found.closes_failures = run.overlap in CLOSING_RULES
@@ -257,12 +268,12 @@ class Runner:
     async def stop(self, run_ids: Iterable[int], why: str) -> None:
         """Begin to stop the bodies of these runs; each ends by its own answer.
 
-        What has not begun goes back, and is not claimed again by one that wants no more.
+        What has not begun goes back. The first reason counts, but a silence gives way to another.
         """
         self.return_waiting(0.0)
         for run_id in list(run_ids):
             carried = self.carried.get(run_id)
-            if carried is None or carried.stop:
+            if carried is None or carried.stop not in ("", "silence"):
                 continue
             carried.stop = why
             if carried.host is not None and carried.executor is not None:
@@ -270,21 +281,27 @@ class Runner:
                 await carried.executor.stop(run_id, why)
 
     async def abandon(self) -> None:
-        """All runs went to others: stop the bodies and forget them."""
+        """All runs went to others: stop the bodies and forget the runs."""
         for slots in self.slots.values():
             slots.waiting.clear()
         lost = list(self.carried.values())
         await self.stop(list(self.carried), "lost")
+        self.abandoned = [each for each in (*self.abandoned, *lost) if self.goes(each)]
         for carried in lost:
             self.forget(carried)
 
     def unsafe(self) -> list[int]:
-        """Runs whose body is at work, and may not run a second time or does not say."""
-        return [
-            run_id
-            for run_id, carried in list(self.carried.items())  # the heart's thread asks too
-            if carried.at_work and self.effect(carried) in (None, "once", "unsafe")
-        ]
+        """Runs whose body goes, and may not run a second time or does not say.
+
+        Those that went to others are among them until they have really ended.
+        """
+        known = {*self.carried.values(), *self.abandoned}
+        return [each.run.id for each in known if self.goes(each) and self.effect(each) in NOT_TWICE]
+
+    def goes(self, carried: Carried) -> bool:
+        """Whether the body goes, be it that its executor has given it up."""
+        run, executor = carried.run, carried.executor
+        return carried.at_work or (executor is not None and executor.goes_on(run.id, run.lease))
 
     def effect(self, carried: Carried) -> str | None:
         """What the job says of its effect."""

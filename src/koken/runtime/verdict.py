@@ -8,7 +8,7 @@ from typing import Any, assert_never
 from koken.define.job import Job
 from koken.engine.claim import Claimed
 from koken.engine.finish import SPENDS_ATTEMPT, SPENDS_INFRA, SPENDS_NOTHING, Ending
-from koken.executors.base import Answer, Broken, Raised, Returned, Stopped
+from koken.executors.base import Absent, Answer, Broken, Raised, Returned, Stopped
 from koken.model.duration import in_words, seconds
 from koken.model.outcome import Cancel, Fail, Outcome, Retry, Skip, Snooze
 from koken.model.policy import INFRA_BACKOFF, LONGEST_DELAY, Backoff
@@ -17,8 +17,8 @@ from koken.model.states import State, WaitCause
 
 SNOOZE = 60.0
 """Seconds of a ``Snooze`` that does not say how long."""
-NO_BODY = 5.0
-"""Seconds until a run whose job this worker does not know is offered again."""
+SURE = {"koken.errors.InvalidArguments", "koken.errors.DeclarationError"}
+"""Errors that another attempt would meet again: of arguments, and of how a job is declared."""
 
 
 def ending(run: Claimed, job: Job[..., Any], answer: Answer, chance: float) -> Ending | None:
@@ -35,6 +35,8 @@ def ending(run: Claimed, job: Job[..., Any], answer: Answer, chance: float) -> E
             return raised(run, job, answer, chance)
         case Broken(failure):
             return broken(run, failure, chance)
+        case Absent():
+            return unknown(run, job.name)
         case Outcome():
             return answered(run, job, answer, chance)
         case _:
@@ -65,7 +67,7 @@ def raised(run: Claimed, job: Job[..., Any], answer: Raised, chance: float) -> E
     if "koken.errors.LeaseLost" in answer.kinds:
         return None
     never = {f"{kind.__module__}.{kind.__qualname__}" for kind in job.never_retry}
-    never.add("koken.errors.InvalidArguments")  # another attempt would get the same ones
+    never |= SURE
     if never.intersection(answer.kinds):
         return ended(run, State.FAILED, answer.failure)
     return again_or_failed(run, job, answer.failure, answer.error, None, chance)
@@ -145,8 +147,8 @@ def handed_back(run: Claimed) -> Ending:
 
 def unknown(run: Claimed, name: str) -> Ending:
     """For a run whose job this program does not declare: another worker may."""
-    failure = Failure(type="NoBody", message=f"this worker's program has no job {name!r}")
-    return parked(run, failure, NO_BODY, "returned", WaitCause.DELAY, SPENDS_NOTHING)
+    failure = Failure(type="NoBody", message=f"its worker's program has no job {name!r}")
+    return Ending(run.id, run.lease, State.READY, "returned", SPENDS_NOTHING, error=text(failure))
 
 
 def ended(run: Claimed, state: State, failure: Failure, *, spent: str = SPENDS_ATTEMPT) -> Ending:

@@ -1,7 +1,8 @@
 """The process that carries out runs: its services, wired together, and its life.
 
 Start: publish the program's jobs, register, beat, listen, claim. Drain: claim no more, let bodies
-finish until the grace ends, hand the rest back, leave. Lost: stop what runs, register anew.
+finish until the grace ends, hand the rest back, leave. Lost: stop what runs, register anew when
+nothing goes any more that may not run twice; while draining only stop it.
 """
 
 from __future__ import annotations
@@ -9,10 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import socket
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
-from importlib.metadata import version
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 from koken.config import Config
@@ -20,7 +19,6 @@ from koken.define.registry import Program
 from koken.engine import register
 from koken.engine.finish import Ending, Finished
 from koken.engine.publish import publish
-from koken.engine.register import Label
 from koken.errors import DatabaseUnreachable, KokenError
 from koken.executors import capture
 from koken.model.states import State
@@ -28,6 +26,7 @@ from koken.runtime.chores import Chores
 from koken.runtime.claimer import Claimer
 from koken.runtime.finisher import Finisher
 from koken.runtime.heart import Heart, Pulses
+from koken.runtime.lifespan import enter_lifespan
 from koken.runtime.limits import apply_limits
 from koken.runtime.listener import Listener
 from koken.runtime.names import Names
@@ -51,17 +50,10 @@ class Worker:
     def __init__(self, program: Program, config: Config, *, name: str = "") -> None:
         self.program = program
         self.config = config
-        self.label = Label(
-            name=name or f"{socket.gethostname()}-{os.getpid()}",
-            host=socket.gethostname(),
-            pid=os.getpid(),
-            app=program.name,
-            version=version("koken"),
-        )
+        self.label = register.label_of(program.name, name)
         self.db = self.database(size=5)
         self.id = 0
         self.draining = False
-        self.silent = False
         self.losing: asyncio.Task[None] | None = None
         self.cleanup = AsyncExitStack()
         self.gone = asyncio.Event()
@@ -97,7 +89,7 @@ class Worker:
             busy=lambda: self.runner.bodies,
             hungry=lambda: list(self.claimer.hungry),
             pulses=Pulses(
-                on_cancel=lambda ids: self.from_heart(loop, self.cancel_bodies, ids),
+                on_cancel=lambda ids: self.from_heart(loop, self.stop_bodies, ids, "cancel"),
                 on_lost=lambda: self.from_heart(loop, self.be_lost),
                 on_silence=lambda: self.from_heart(loop, self.be_silent),
                 on_voice=lambda: self.from_heart(loop, self.be_heard),
@@ -107,7 +99,10 @@ class Worker:
         self.heart.start()
         for service in self.services:
             await service.start()
-        logger.info("worker %s (%s) serves %s", self.id, self.label.name, self.serves())
+        logger.info(
+            "worker %s (%s) serves %s; if it dies, others take over within %.0f s",
+            *(self.id, self.label.name, self.serves(), self.config.timing.takeover),
+        )
 
     def wire(self, slots: Mapping[int, int]) -> None:
         """Make the services and tie them together."""
@@ -188,10 +183,6 @@ class Worker:
         with suppress(RuntimeError):  # the loop is closed: the worker has left
             loop.call_soon_threadsafe(call, *args)
 
-    def cancel_bodies(self, run_ids: list[int]) -> None:
-        """Somebody wants these runs cancelled."""
-        self.stop_bodies(run_ids, "cancel")
-
     def stop_bodies(self, run_ids: Sequence[int], why: str) -> None:
         """Begin to stop bodies."""
         task = asyncio.ensure_future(self.runner.stop(run_ids, why))
@@ -199,8 +190,9 @@ class Worker:
 
     def be_silent(self) -> None:
         """No beat was confirmed for too long: stop what may not run twice, claim nothing."""
-        logger.error("no word from the database; stopping bodies that may not run twice")
-        self.stop_bodies(self.runner.unsafe(), "silence")
+        if self.losing is None:
+            logger.error("no word from the database; stopping bodies that may not run twice")
+            self.stop_bodies(self.runner.unsafe(), "silence")
 
     def be_heard(self) -> None:
         """Beats are confirmed again."""
@@ -208,25 +200,36 @@ class Worker:
         self.claimer.tell()
 
     def be_lost(self) -> None:
-        """The database has given our runs to others: stop them, and begin again as a new worker."""
-        if self.losing is None and not self.draining:
+        """The database has given our runs to others."""
+        if self.losing is None:
             self.losing = asyncio.ensure_future(self.lose())
 
     async def lose(self) -> None:
-        """Stop all bodies, drop what they answer, register anew."""
+        """Stop all bodies, drop what they answer, begin again as a new worker."""
         logger.error("worker %s counts as lost; its runs go to others", self.id)
+        self.runner.closing = True  # a claim may be on its way
         await self.runner.abandon()
         self.finisher.endings.clear()
-        while True:
-            try:
-                self.id = await register.register(self.db, self.label, self.config.queues)
-                break
-            except KokenError as error:
-                logger.warning("cannot register anew yet: %s", error)
-                await asyncio.sleep(1)
-        self.losing = None
-        logger.info("works on as worker %s", self.id)
-        self.claimer.tell()
+        while not self.draining:
+            if await self.registered_anew():
+                self.runner.closing = self.draining
+                self.losing = None
+                logger.info("works on as worker %s", self.id)
+                self.claimer.tell()
+                return
+            await asyncio.sleep(1)
+
+    async def registered_anew(self) -> bool:
+        """Become a new worker; not while bodies go that may not run twice. The heart ends those."""
+        if going := self.runner.unsafe():
+            logger.warning("waiting for bodies that may not run twice, of runs %s", going)
+            return False
+        try:
+            self.id = await register.register(self.db, self.label, self.config.queues)
+        except KokenError as error:
+            logger.warning("cannot register anew yet: %s", error)
+            return False
+        return True
 
     def die(self) -> None:
         """Called in the heart's thread when the lease is all but over: whatever may not run twice
@@ -284,6 +287,8 @@ class Worker:
         """Say good-bye and let go of everything."""
         if not self.gone.is_set():
             self.gone.set()
+            if self.losing is not None:
+                self.losing.cancel()
             if self.id:
                 self.heart.stop()
                 await self.places.close()
@@ -293,16 +298,3 @@ class Worker:
                     logger.warning("the database does not hear that this worker leaves")
             await self.cleanup.aclose()
             await self.db.close()
-
-
-async def enter_lifespan(program: Program, stack: AsyncExitStack) -> Any:
-    """Enter what the program wants around its bodies; left again with ``stack``.
-
-    Returns what it gives, which bodies find as ``ctx.state``.
-    """
-    if program.lifespan is None:
-        return None
-    around = program.lifespan()
-    if isinstance(around, AbstractAsyncContextManager):
-        return await stack.enter_async_context(around)
-    return stack.enter_context(around)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -46,6 +47,7 @@ UNREACHABLE = (
 )
 GONE = ("connection is closed", "another operation is")
 """What the driver says of a connection that is closed or busy; of a wrong call it says others."""
+NAMED = re.compile(r'"([^"]+)"')
 DATA_CLASSES = ("22", "23", "54")
 """SQLSTATE classes: a value that cannot be, a key that is taken, more than fits."""
 CONFLICTS: dict[str, type[Conflict]] = {
@@ -78,6 +80,13 @@ def reaching() -> Iterator[None]:
 def unreachable(error: BaseException) -> DatabaseUnreachable:
     """What people are told when PostgreSQL does not answer."""
     said = str(error) or type(error).__name__
+    if isinstance(error, asyncpg.InvalidCatalogNameError) and (name := NAMED.search(said)):
+        return DatabaseUnreachable(f"PostgreSQL has no database {name[0]}; createdb {name[1]}")
+    if isinstance(error, asyncpg.InvalidAuthorizationSpecificationError):
+        return DatabaseUnreachable(
+            f"PostgreSQL lets nobody in by this address: {said}. Its user and password are wrong, "
+            "or the role is not made yet (createuser)"
+        )
     return DatabaseUnreachable(f"PostgreSQL does not answer: {said}. `koken doctor` looks closer")
 
 
@@ -111,7 +120,9 @@ def by_code(code: str, message: str, detail: str | None) -> KokenError:
             since=datetime.fromisoformat(since) if since else None,
         )
     if code in ("42P01", "3F000", "42883"):
-        return NotFound(f"the database has no Koken tables ({message}); run `koken migrate`")
+        return Conflict(
+            f"the database has no Koken tables ({message}); run `koken migrate`", what="schema"
+        )
     return KokenError(f"{message} (SQLSTATE {code})")
 
 

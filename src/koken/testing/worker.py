@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
-import socket
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from importlib.metadata import version
 
 from typing_extensions import override
 
@@ -25,17 +22,16 @@ from koken.engine.claim import Claimed
 from koken.engine.finish import Ending, Finished
 from koken.engine.publish import publish
 from koken.engine.record import Line
-from koken.engine.register import Label
 from koken.model.job import JobSpec
 from koken.runtime.chores import Chores
 from koken.runtime.finisher import Finisher
+from koken.runtime.lifespan import enter_lifespan
 from koken.runtime.limits import apply_limits
 from koken.runtime.names import Names
 from koken.runtime.places import Places
 from koken.runtime.recorder import Recorder
 from koken.runtime.runner import Carried, Runner
 from koken.runtime.slots import Slots
-from koken.runtime.worker import enter_lifespan
 from koken.store.database import Row
 from koken.testing.cast import Cast
 from koken.testing.clock import Clock
@@ -139,15 +135,8 @@ class HandWorker:
             self.published = declared
         if not self.id:
             queues = {job.spec.queue: 1 for job in self.program.registry}
-            self.id = await register.register(
-                self.db, self.label(), {**queues, **self.config.queues}
-            )
-
-    def label(self) -> Label:
-        """What it tells of itself."""
-        host = socket.gethostname()
-        release = version("koken")
-        return Label(name=NAME, host=host, pid=os.getpid(), app=self.program.name, version=release)
+            label = register.label_of(self.program.name, NAME)
+            self.id = await register.register(self.db, label, {**queues, **self.config.queues})
 
     async def beat(self) -> None:
         """Say that it lives, and stop what somebody wants cancelled."""

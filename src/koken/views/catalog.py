@@ -16,6 +16,8 @@ JOBS = """
 select j.id, j.name, v.number as version, v.spec::text as spec, q.name as queue, j.retired_at,
        (select min(s.next_at) from koken.schedule s where s.job_id = j.id and s.workspace_id = w.id
           and s.retired_at is null and s.paused_at is null) as next_at,
+       exists (select from koken.schedule s where s.job_id = j.id and s.workspace_id = w.id
+          and s.retired_at is null and s.paused_at is not null) as paused,
        l.id as last_id, l.state as last_state, l.finished_at as last_finished_at,
        l.created_at as last_created_at
   from koken.job j
@@ -72,6 +74,8 @@ class JobRow:
     queue: str
     schedules: tuple[str, ...]
     next_at: datetime | None
+    paused: bool
+    """Whether one of its schedules is paused."""
     last_id: int | None
     last_state: str | None
     last_at: datetime | None
@@ -89,6 +93,7 @@ class JobRow:
             "queue": self.queue,
             "schedules": list(self.schedules),
             "next_at": stamp(self.next_at),
+            "paused": self.paused,
             "last_run": None
             if self.last_id is None
             else {"id": str(self.last_id), "state": self.last_state, "at": stamp(self.last_at)},
@@ -129,7 +134,10 @@ class ScheduleRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickRow:
-    """A due time and its verdict, or ``count`` due times up to ``until_at``."""
+    """A due time and its verdict, or ``count`` due times up to ``until_at``.
+
+    They are counted up to 10,000; 10,001 stands for more.
+    """
 
     due_at: datetime
     until_at: datetime
@@ -171,6 +179,7 @@ async def jobs(db: Database, *, workspace: str, retired: bool = False) -> list[J
                 queue=row["queue"],
                 schedules=tuple(each["expression"] for each in spec["schedules"]),
                 next_at=row["next_at"],
+                paused=row["paused"],
                 last_id=row["last_id"],
                 last_state=row["last_state"],
                 last_at=row["last_finished_at"] or row["last_created_at"],

@@ -20,7 +20,8 @@ COLUMNS = """
   r.trigger_by, s.expression as schedule, r.since_at, r.result::text as result,
   r.error::text as error, r.progress, r.progress_text, r.wait_cause, r.wake_at,
   k.name as worker, r.subject, r.idempotency_key, r.logical_at, r.parent_id, r.root_id, r.step,
-  r.cancel_requested_at, r.created_at, r.started_at, r.finished_at, r.acknowledged_by,
+  r.cancel_requested_at, r.created_at, r.started_at, r.claimed_at, r.finished_at,
+  r.acknowledged_by,
   coalesce(r.args::text, (select a.args::text from koken.run_args a where a.run_id = r.id)) as args
 """
 TABLES = """
@@ -76,6 +77,7 @@ def run_of(row: Row) -> Run[Any]:
         cancelling=row["cancel_requested_at"] is not None,
         created_at=row["created_at"],
         started_at=row["started_at"],
+        claimed_at=row["claimed_at"],
         ended_at=row["finished_at"],
         acknowledged_by=row["acknowledged_by"],
     )

@@ -655,7 +655,8 @@ begin
   select format('run %s %s (%s)', o.id, case o.state
       when 'failed' then 'failed and nobody has acknowledged it'
       when 'cancelled' then 'was cancelled and nobody has acknowledged it'
-      else 'still goes' end, r.overlap), coalesce(o.started_at, o.created_at)
+      else case when o.started_at is null then 'is waiting to start' else 'still goes' end end, r.overlap),
+      coalesce(o.started_at, o.created_at)
     into reason, r.started_at from koken.run o where o.id = blocker_id;
   if r.overlap = 'refuse' then
     raise exception '% is not started: %', p_job, reason using errcode = 'KK408',
@@ -985,7 +986,7 @@ end $$;
 
 -- Up to p_free runs of a queue with a limit or a rate. The queue's row is held while they are
 -- counted and taken, so that all workers together stay within it.
-create function koken.claim_limited(p_queue_id int, p_free int, p_worker_id int)
+create function koken.claim_limited(p_queue_id int, p_free int, p_worker_id int, p_skip int[])
 returns table (run_id bigint, again_in float8) language plpgsql as $$
 declare
   q koken.queue;
@@ -1013,6 +1014,7 @@ begin
     return query
       with c as materialized (
         select r.id from koken.run r where r.queue_id = q.id and r.state = 'ready'
+           and r.job_id <> all(p_skip)
          order by r.rank, r.id limit room for update skip locked)
       update koken.run r set state = 'running', lease = r.lease + 1, attempt = r.attempt + 1,
              worker_id = p_worker_id, started_at = coalesce(r.started_at, now_at), claimed_at = now_at,

@@ -1,6 +1,7 @@
 -- Takes ready runs in known lanes (queue × workspace), from each lane's mark upwards. The mark keeps
 -- the scan flat when a neighbour's old transaction makes the ready index rot.
 -- $1 worker  $2 queue ids  $3 workspace ids  $4 marks  $5 how many from each lane
+-- $6 jobs that the worker's program does not have
 with c as materialized (
   select x.id
     from unnest($2::int[], $3::int[], $4::timestamptz[], $5::int[]) l (queue_id, workspace_id, mark, n)
@@ -9,7 +10,7 @@ with c as materialized (
     lateral (
       select id from koken.run
        where state = 'ready' and queue_id = l.queue_id and workspace_id = l.workspace_id
-         and rank >= l.mark
+         and rank >= l.mark and job_id <> all($6::int[])
        order by rank, id
        limit l.n
          for update skip locked) x)

@@ -1,6 +1,6 @@
 -- Finds the lanes that have ready runs, by a skip scan, and takes from each of them its share of the
 -- free slots, from the bottom: late commits and higher priorities land below the marks.
--- $1 worker  $2 queue ids  $3 free slots of each
+-- $1 worker  $2 queue ids  $3 free slots of each  $4 jobs that the worker's program does not have
 with recursive lane as (
   (select queue_id, workspace_id from koken.run
     where state = 'ready'
@@ -31,6 +31,7 @@ c as materialized (
     from mine l, lateral (
       select id from koken.run
        where state = 'ready' and queue_id = l.queue_id and workspace_id = l.workspace_id
+         and job_id <> all($4::int[])
        order by rank, id
        limit l.n
          for update skip locked) x)

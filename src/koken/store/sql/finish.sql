@@ -34,4 +34,4 @@ h as (
   delete from koken.hold using u
    where hold.run_id = u.id and u.has_locks and u.state not in ('waiting', 'ready')
   returning lock_id)
-select u.id, u.state, (select array_agg(distinct lock_id) from h) as lock_ids from u
+select u.id, u.state, u.queue_id, (select array_agg(distinct lock_id) from h) as lock_ids from u
