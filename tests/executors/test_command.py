@@ -137,6 +137,7 @@ async def test_the_command_inherits_nothing_else(
     ],
 )
 async def test_ends(executor: CommandExecutor, host: FakeHost, script: str, expected: str) -> None:
+    """bug-119."""
     answer = await executor.carry_out(job(["sh", "-c", script]), assignment(), host)
     assert message(answer) == expected
 

@@ -173,6 +173,8 @@ class TestClockChanges:
 
 
 class TestLeapDay:
+    """bug-075."""
+
     def test_comes_in_leap_years(self) -> None:
         assert fires("0 0 29 2 *", "2024-02-29T00:00:00+00:00", 2) == [
             "2028-02-29T00:00:00+00:00",
