@@ -99,7 +99,7 @@ def test_load_imports_the_modules() -> None:
             "two:nothing",
             "module 'two' has no 'nothing'. It has two:one, two:other.",
         ),
-        ("two:number", "two:number is a int, not a koken.App. It has two:one, two:other."),
+        ("two:number", "two:number is an int, not a koken.App. It has two:one, two:other."),
         ("two", "module 'two' has 2 apps. Say which: two:one or two:other."),
         ("none", "module 'none' has no app. Add one: app = koken.App('none')."),
         ("none:app", "module 'none' has no 'app'."),

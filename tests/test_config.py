@@ -62,7 +62,7 @@ def test_nothing_given_is_the_default(tmp_path: Path) -> None:
         ("queues.g = {speed = 3}", "queue g has no 'speed'"),
         ("schema = 3", "schema: 3 is no text"),
         ('pooled = "maybe"', "pooled: 'maybe' is neither true nor false"),
-        ("not toml", "is no TOML"),
+        ("not toml", "koken.toml is no TOML"),
     ],
 )
 def test_bad_settings_are_refused_with_file_and_key(

@@ -39,8 +39,13 @@ def test_a_whole_day(dev: Path, terminal: Koken) -> None:
         assert re.fullmatch(
             r"koken dev  shop · PostgreSQL \d+\.\d+ in \.koken/postgres · Ctrl-C ends it", lines[1]
         )
-        assert lines[2:4] == ["4 jobs:", "  broken  start it: koken run broken"]
-        assert re.fullmatch(r"  report  next in \d+ (s|min|h) \(0 2 \* \* \*\)", lines[5])
+        assert re.fullmatch(
+            r"For your programs:  export KOKEN_DATABASE_URL=postgresql://postgres@127\.0\.0\.1:\d+"
+            r"/postgres",
+            lines[2],
+        )
+        assert lines[3:5] == ["4 jobs:", "  broken  start it: koken run broken"]
+        assert re.fullmatch(r"  report  next in \d+ (s|min|h) \(0 2 \* \* \*, UTC\)", lines[6])
         assert terminal("run", "report", "--wait").code == 0
         assert terminal("run", "greet", "name=bob", "--wait").code == 0
         shown = wait_for_line(child.stdout, "✓ greet 2")
@@ -79,6 +84,37 @@ def test_killed_leaves_nothing_running(dev: Path) -> None:
         child.kill()
         child.communicate(timeout=60)
     until_sync(lambda: not note.answers())
+
+
+def test_a_server_that_ends_is_started_again_once(dev: Path, terminal: Koken) -> None:
+    with running(dev) as (child, _):
+        folder = Folder((dev / private.DATA).resolve())
+        kill_server(folder)
+        lines = wait_for_line(child.stdout, "PostgreSQL is back")
+        assert any(line.startswith("PostgreSQL has ended by itself (see .koken/") for line in lines)
+        assert terminal("run", "greet", "--wait").code == 0
+        kill_server(folder)
+        out, err = child.communicate(timeout=60)
+    assert child.returncode == 5
+    assert "PostgreSQL has ended again; see .koken/postgres/postgres.log" in out
+    assert "Traceback" not in err
+
+
+def kill_server(folder: Folder) -> None:
+    """Kill the server of a folder, as a machine short of memory does."""
+    note = folder.postmaster()
+    assert note is not None
+    os.kill(note.pid, signal.SIGKILL)
+
+
+def test_an_app_without_jobs(dev: Path, empty_database_url: str) -> None:
+    (dev / "bare.py").write_text("import koken\napp = koken.App('bare')\n")
+    environment = {"KOKEN_APP": "bare:app", "KOKEN_DATABASE_URL": empty_database_url}
+    with process("dev", folder=dev, **environment) as child:
+        assert "@app.job" in wait_for_line(child.stdout, "The app has no jobs.")[-1]
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=60)
+    assert child.returncode == 0
 
 
 def test_bodies_have_their_grace_and_go_on_later(dev: Path, terminal: Koken) -> None:

@@ -85,3 +85,13 @@ def test_refusals(terminal: Koken, words: list[str], message: str) -> None:
 def test_imports_neither_driver_nor_client() -> None:
     done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.splitlines()[-1]) == [0, []]
+
+
+def test_two_zones_are_a_contradiction(terminal: Koken) -> None:
+    text = "every day at 7:30 in Asia/Tokyo"
+    said = terminal("next", text, "--timezone", "Europe/Berlin")
+    assert (said.code, said.err) == (
+        2,
+        f"koken: {text!r} names Asia/Tokyo, and --timezone is 'Europe/Berlin'. Keep one of them\n",
+    )
+    assert terminal("next", text, "--timezone", "Asia/Tokyo").out == terminal("next", text).out

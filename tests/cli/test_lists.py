@@ -189,6 +189,41 @@ def test_how_many_due_times_a_tick_stands_for(count: int, text: str) -> None:
     assert calendar.times(count) == text
 
 
+def test_jobs_whose_schedules_are_paused(koken: Koken, work: Callable[..., None]) -> None:
+    work()
+    koken("pause", "report")
+    assert narrow(koken("jobs"))[4] == "report  –  paused  0 2 * * *  reports"
+
+
+def test_nothing_is_cut_that_a_person_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    row = ScheduleRow(
+        id=1, job="report", name="1", expression="0 2 * * *", timezone="x",
+        words="At 02:00 every day, America/Argentina/Buenos_Aires", overlap="skip_if_running",
+        catchup="latest", next_at=NOW, paused_at=NOW, paused_by="mira", pause_reason=None,
+        problem=None, last_due_at=NOW - timedelta(minutes=12), last_verdict="started",
+        last_reason=None,
+    )  # fmt: skip
+    calendar.show_schedules([row] * 4, NOW)
+    out = capsys.readouterr().out
+    assert "America/Argentina/Buenos_Aires" in "".join(out.split())
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.count("was paused") == 1
+    ticks = [
+        TickRow(
+            due_at=NOW, until_at=NOW, count=1, verdict="skipped", reason="run 7 goes " * 9,
+            run_id=None, blocker_id=7, fired_at=NOW, schedule=name, expression="5m",
+            timezone="UTC", run_state=None,
+        )
+        for name in ("east", "west")
+    ]  # fmt: skip
+    calendar.show_ticks("report", ticks)
+    out = capsys.readouterr().out
+    assert "SCHEDULE" in out
+    assert "east" in out
+    assert out.count("goes") == 18
+    assert max(map(len, out.splitlines())) <= 80
+
+
 def test_ticks_of_several_due_times(capsys: pytest.CaptureFixture[str]) -> None:
     row = TickRow(
         due_at=NOW, until_at=NOW, count=3, verdict="skipped", reason=None, run_id=None,

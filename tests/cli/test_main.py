@@ -82,10 +82,28 @@ def test_tables_that_are_not_there(
     terminal: Koken, empty_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KOKEN_DATABASE_URL", empty_database_url)
+    monkeypatch.setenv("KOKEN_APP", "shop:app")
+    for words in (["runs"], ["run", "greet"], ["show", "1"], ["queues"], ["worker"]):
+        said = terminal(*words)
+        assert said.code == 4, words
+        assert "run `koken migrate`" in said.err
+
+
+def test_a_database_and_a_role_that_are_not_there(
+    terminal: Koken, empty_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = empty_database_url.rpartition("/")[0]
+    monkeypatch.setenv("KOKEN_DATABASE_URL", f"{server}/nodb")
     said = terminal("runs")
-    assert said.code == 3
-    assert said.err.endswith("run `koken migrate`\n")
-    assert said.err.count("\n") == 1
+    assert (said.code, said.err) == (
+        5,
+        'koken: PostgreSQL has no database "nodb"; createdb nodb\n',
+    )
+    monkeypatch.setenv("KOKEN_DATABASE_URL", empty_database_url.replace("postgres@", "nobody@"))
+    said = terminal("runs")
+    assert said.code == 5
+    assert said.err.startswith("koken: PostgreSQL lets nobody in by this address: ")
+    assert 'role "nobody" does not exist' in said.err
 
 
 def test_what_nobody_foresaw(terminal: Koken, monkeypatch: pytest.MonkeyPatch) -> None:

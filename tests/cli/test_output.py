@@ -59,3 +59,18 @@ def test_colour(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
 )
 def test_bar(percent: int, text: str) -> None:
     assert output.bar(percent) == text
+
+
+def test_a_cell_that_wraps_keeps_its_words(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    columns = (output.Column("JOB", gives=True), output.Column("WHEN", wraps=True))
+    words = ("a_job_with_a_long_name", "At 02:00, America/Argentina/Buenos_Aires")
+    output.table(columns, [words, Text("— between —")])
+    assert capsys.readouterr().out.splitlines() == [
+        "JOB       WHEN",
+        "a_job_w…  At 02:00,",
+        "          America/Argentina/Buenos_Aires",
+        "— between —",
+    ]

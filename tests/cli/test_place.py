@@ -11,6 +11,13 @@ from koken.cli.common import Common
 from koken.cli.place import hidden, place
 from tests.cli.conftest import Koken
 
+BAD_SCHEDULE = """import koken
+app = koken.App('x')
+
+@app.job(schedule='evry day')
+def greet() -> None: ...
+"""
+
 
 def test_an_app_brings_its_settings(koken: Koken, folder: Path, database_url: str) -> None:
     (folder / "own.py").write_text("import koken\napp = koken.App('own', workspace='acme')\n")
@@ -37,6 +44,25 @@ def test_commands_that_need_the_app_say_why_it_cannot_be_read(
         "koken: app 'torn:app' cannot be read: ModuleNotFoundError: No module named "
         f"'nowhere_to_be_found' ({folder / 'torn.py'}:1)\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("program", "line", "told"),
+    [
+        ("def torn(:\n    pass\n", 1, "cannot be read: SyntaxError: invalid syntax"),
+        (BAD_SCHEDULE, 4, "evry day"),
+    ],
+)
+def test_errors_point_into_the_program(
+    terminal: Koken, folder: Path, program: str, line: int, told: str
+) -> None:
+    (folder / "torn.py").write_text(program)
+    said = terminal("runs", "--app", "torn:app")
+    assert said.code == 2
+    assert told in said.err
+    assert said.err.endswith(f"({folder / 'torn.py'}:{line})\n")
+    assert said.err.count("torn.py") == 1
+    assert "src/koken" not in said.err
 
 
 def test_nothing_private_here(folder: Path) -> None:

@@ -41,13 +41,67 @@ def test_failed(koken: Koken, work: Callable[[], None]) -> None:
     koken("run", "broken")
     work()
     lines = steady(koken("show", "1"))
+    assert "Traceback (most recent call last):" in lines
+    assert lines[lines.index("args  none") - 2 :][0] == "OSError: no space left"
     assert lines[0] == "broken 1  ✗ failed …, attempt 1 of 1: OSError: no space left"
     assert lines[-2:] == ["args  none", "Ways on: koken retry 1 · koken acknowledge 1"]
     assert steady(koken("why", "broken")) == [
         "broken 1  ✗ failed …, attempt 1 of 1: OSError: no space left",
-        "  it failed: OSError: no space left (…)",
         "Ways on: koken retry 1 · koken acknowledge 1",
     ]
+
+
+def test_two_lives(koken: Koken, work: Callable[[], None]) -> None:
+    koken("run", "broken")
+    work()
+    koken("retry", "1", "--reason", "fixed")
+    assert "— retried by anna: fixed —" in koken("show", "1").lines
+    work()
+    koken("acknowledge", "1", "--reason", "known")
+    lines = steady(koken("show", "1"))
+    head = lines.index("ATTEMPT  OUTCOME  TOOK  WORKER  ERROR")
+    assert lines[head + 1].startswith("1/1  ✗ failed")
+    assert lines[head + 2] == "— retried by anna: fixed —"
+    assert lines[head + 3].startswith("1/1  ✗ failed")
+    acts = [line for line in lines if line.endswith(("anna: fixed", "anna: known"))]
+    assert [line.split("… ")[1] for line in acts] == [
+        "retried by anna: fixed",
+        "acknowledged by anna: known",
+    ]
+    events = koken("show", "1", "--json").json["events"]
+    assert [(each["verb"], each["by"], each["reason"]) for each in events] == [
+        ("retry", "anna", "fixed"),
+        ("acknowledge", "anna", "known"),
+    ]
+
+
+def test_many_attempts(koken: Koken, database_url: str) -> None:
+    koken("run", "greet")
+    change(
+        database_url,
+        "insert into koken.attempt (run_id, lease, attempt, started_at, ended_at, outcome)"
+        " select 1, n, n, now(), now(), 'snooze' from generate_series(1, 200) n",
+    )
+    lines = koken("show", "1").lines
+    place = lines.index("… 187 more")
+    assert [line.split("/")[0] for line in lines[place - 3 : place]] == ["1", "2", "3"]
+    assert lines[place + 1].startswith("191/")
+    assert lines[place + 10].startswith("200/")
+    assert len(koken("show", "1", "--json").json["attempts"]) == 200
+
+
+def test_a_silent_worker(koken: Koken, database_url: str) -> None:
+    koken("run", "greet")
+    change(
+        database_url,
+        "insert into koken.worker (name, host, pid, app, version, queues, slots, beat_at)"
+        " values ('w-7', '', 1, '', '', '{}', 1, now() - interval '20 s')",
+    )
+    change(database_url, "update koken.run set state = 'running', worker_id = 1, attempt = 1")
+    lines = koken("why", "1").lines
+    assert lines[1] == "  its worker has been silent for 20 s; takeover within 53 s"
+    change(database_url, "update koken.worker set beat_at = now()")
+    assert len(koken("why", "1").lines) == 2
 
 
 def test_ready(koken: Koken) -> None:
@@ -81,7 +135,7 @@ def test_running_cancelling_and_waiting_for_a_retry(koken: Koken, database_url: 
     )
     assert steady(koken("show", "1"))[0] == "greet 1  ● running on w-7 for …, attempt 1 of 3"
     assert koken("cancel", "1").lines == [
-        "greet 1  ⊘ asked to stop on w-7; follow it: koken watch 1. Recorded: anna."
+        "greet 1  ⊘ asked to stop on w-7; follow it: koken watch 1"
     ]
     assert steady(koken("show", "1"))[0] == "greet 1  ⊘ cancelling on w-7 for …, attempt 1 of 3"
     change(

@@ -78,7 +78,7 @@ def test_skipped_and_refused_by_overlap(koken: Koken) -> None:
     koken("run", "greet", "--overlap", "refuse")
     skipped = koken("run", "greet", "--overlap", "skip_if_running")
     assert skipped.code == 0
-    assert skipped.lines[0].endswith("– skipped: run 1 still goes (skip_if_running)")
+    assert skipped.lines[0].endswith("– skipped: run 1 is waiting to start (skip_if_running)")
     waited = koken("run", "greet", "--overlap", "skip_if_running", "--wait")
     assert waited.code == 1
     assert koken("run", "greet", "--overlap", "refuse").code == 4
@@ -95,6 +95,23 @@ def test_without_an_app(
     missing = koken("run", "greet", "nam=x")
     assert missing.code == 2
     assert missing.err.count("\n") == 1
+
+
+def test_waited_for_in_vain(koken: Koken) -> None:
+    late = koken("run", "greet", "--wait", "--timeout", "10ms")
+    assert (late.code, late.err) == (1, "koken: run 1 has not ended within 0.01 s; it goes on\n")
+    assert koken("run", "greet", "--timeout", "10ms").code == 2
+
+
+def test_a_pause_before_a_retry_is_no_work(koken: Koken, database_url: str) -> None:
+    koken("run", "greet", "--key", "k")
+    change(database_url, "update koken.run set state = 'running', started_at = now()")
+    change(
+        database_url,
+        "update koken.run set state = 'succeeded', started_at = now() - interval '1 h',"
+        " claimed_at = now() - interval '2 s', finished_at = now()",
+    )
+    assert koken("wait", "1").lines == ["greet 1  ✓ succeeded in 2.0 s"]
 
 
 def test_waited_for(koken: Koken, database_url: str) -> None:

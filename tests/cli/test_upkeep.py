@@ -27,6 +27,8 @@ def test_migrate(fresh: Koken) -> None:
     assert check.lines == [f"Pending: {', '.join(ALL)}. Apply them: koken migrate"]
     assert fresh("migrate", "--check", "--json").json == {"version": 0, "pending": ALL}
     assert fresh("migrate").lines == [f"Applied {', '.join(ALL)}."]
+    found = {each["name"]: each["good"] for each in fresh("doctor", "--json").json["items"]}
+    assert found["log partitions"]
     assert fresh("migrate").lines == [f"Nothing to apply: the database is at migration {LATEST}."]
     check = fresh("migrate", "--check")
     assert check.code == 0

@@ -59,3 +59,8 @@ def test_counting() -> None:
 def test_address_hides_the_password() -> None:
     assert words.address("postgresql://anna:secret@db.example:5432/app") == "db.example:5432/app"
     assert words.address("postgresql:///app") == "localhost/app"
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.3, "in 1 s"), (0, "now"), (-0.3, "now")])
+def test_due(seconds: float, text: str) -> None:
+    assert words.due(NOW + timedelta(seconds=seconds), NOW) == text

@@ -170,6 +170,11 @@ class Cluster:
         await until(lambda: len(self.facts(what)) >= times, timeout)
         return self.facts(what)
 
+    async def more_ended(self, count: int, *, of: Sequence[Run[Any]]) -> None:
+        """Wait until so many more bodies have ended, or all of them."""
+        ended = len(self.facts("ended"))
+        await self.said("ended", min(ended + count, len(of)))
+
     async def rows(self, text: str, *args: Any) -> Sequence[Mapping[str, Any]]:
         """The rows of a statement, over a connection of the test's own."""
         if self.connection is None or self.connection.is_closed():

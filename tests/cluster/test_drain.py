@@ -73,11 +73,10 @@ async def test_the_second_signal_is_final(cluster: Cluster) -> None:
 
 async def test_under_load_nothing_is_claimed_into_a_closing_worker(cluster: Cluster) -> None:
     """SIGTERM while claims come in: what slips through goes back unstarted and unspent."""
-    await cluster.client.start_many(app.quick, [{"n": n} for n in range(6000)])
+    runs = await cluster.client.start_many(app.quick, [{"n": n} for n in range(20_000)])
     for _ in range(3):
         worker = await cluster.worker(worker={**ROOM, "grace": 0})
-        ended = len(cluster.facts("ended"))
-        await cluster.said("ended", ended + 50)
+        await cluster.more_ended(50, of=runs)
         worker.send(signal.SIGTERM)
         assert await worker.ended() == 0
         states = await cluster.states()

@@ -41,8 +41,7 @@ async def test_answers_lost_by_a_reset(cluster: Cluster, proxy: FaultProxy) -> N
     await cluster.worker(url=proxy.url, worker={"queues": {"default": 5}, "grace": 10})
     runs = await cluster.client.start_many(app.quick, [{"n": n} for n in range(3000)])
     for _ in range(15):
-        ended = len(cluster.facts("ended"))
-        await until(lambda ended=ended: len(cluster.facts("ended")) >= min(ended + 20, 3000))
+        await cluster.more_ended(20, of=runs)
         before = await cluster.states()
         proxy.swallow = Way.ANSWERS
         with suppress(AssertionError):  # it was connecting just then, and nothing moves
@@ -69,7 +68,7 @@ async def test_a_black_hole(cluster: Cluster, proxy: FaultProxy) -> None:
     proxy.swallow = Way.BOTH
     cluster.open()
     await cluster.said("ended", 6)
-    await until(lambda: worker.says("a beat failed"))
+    await until(lambda: worker.says("koken.heart: no beat for"))
     proxy.swallow = Way.NONE
     await ended_once(cluster, runs, DEADLINE + 10)
     more = await cluster.client.start(app.quick, 8)

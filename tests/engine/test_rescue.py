@@ -49,8 +49,10 @@ async def test_lost_in_two_looks(house: House) -> None:
 
 
 async def lose(house: House, worker: int | None = None) -> None:
-    """A worker vanishes and everybody notices."""
-    await rescue.rescue(house.db, DEFAULT, seen_dead=[worker or house.worker])
+    """A worker is lost, and others take over what it carried."""
+    text = "update koken.worker set lost_at = koken.now() where id = $1 and lost_at is null"
+    await house.rows(text, worker or house.worker)
+    await rescue.rescue(house.db, DEFAULT)
 
 
 async def test_a_beat_between_the_looks_saves_the_worker(house: House) -> None:
@@ -82,11 +84,12 @@ async def test_a_clock_step_loses_nobody(house: House) -> None:
             await beat(house, worker)
 
 
-async def test_a_seen_death_needs_no_waiting(house: House) -> None:
+async def test_what_one_leaves_behind_needs_no_waiting(house: House) -> None:
     await house.job()
     await house.start()
     (run,) = await house.claim()
-    await lose(house)
+    await register.leave(house.db, house.worker)
+    assert (await look(house)).runs == 1
     assert await house.state(run.id) == "ready"
 
 

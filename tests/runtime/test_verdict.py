@@ -35,7 +35,6 @@ RUN = Claimed(
     schedule_id=None,
     since_at=None,
     logical_at=NOON,
-    has_locks=False,
     overlap=None,
     overlap_key=None,
     seconds_left=None,

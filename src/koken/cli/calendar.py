@@ -12,10 +12,12 @@ from rich.text import Text
 
 from koken.cli import output, words
 from koken.cli.common import Common
+from koken.cli.expressions import instant
 from koken.cli.lists import Limit, checked_limit
 from koken.cli.output import Column
 from koken.cli.place import with_client
 from koken.model.firing import MOST_COUNTED
+from koken.model.run import stamp
 from koken.views import catalog
 from koken.views.catalog import ScheduleRow, TickRow
 
@@ -86,22 +88,30 @@ def ticks(
     ctx: typer.Context,
     job: Annotated[str, typer.Argument(metavar="JOB")],
     limit: Limit = 20,
+    before: Annotated[
+        str, typer.Option(metavar="INSTANT", help="Only due times before it: the next page.")
+    ] = "",
 ) -> None:
     """List the due times of a job's schedules, each with its verdict."""
     common: Common = ctx.obj
     most = checked_limit(limit)
+    end = instant(before, "--before") if before else None
     found = with_client(
         common,
         lambda client: catalog.ticks(
-            client.link.views, job, workspace=client.workspace, limit=most
+            client.link.views, job, workspace=client.workspace, limit=most, before=end
         ),
     )
+    following = stamp(found[-1].due_at) if len(found) >= most else None
     if common.json:
-        output.items(found)
+        output.items(found, following)
+    elif not found and before:
+        output.say(f"{job} has no tick before {before}.")
     elif not found:
         output.say(f"{job} has no tick yet. `koken schedules` shows when it is due.")
     else:
         show_ticks(job, found)
+        output.say_more(following)
 
 
 def show_ticks(job: str, found: Sequence[TickRow]) -> None:
@@ -121,10 +131,15 @@ def tick_cells(row: TickRow, several: bool) -> list[Text | str]:
     return [
         f"{row.due_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}",
         *([row.schedule] if several else []),
-        verdict(row.verdict, f" ×{row.count}" if row.count > 1 else ""),
+        verdict(row.verdict, f" ×{times(row.count)}" if row.count > 1 else ""),
         f"{row.run_id} {row.run_state or 'gone'}" if row.run_id else "–",
         row.reason or (f"run {row.blocker_id} goes" if row.blocker_id else "–"),
     ]
+
+
+def times(count: int) -> str:
+    """How many due times a tick stands for."""
+    return f"{MOST_COUNTED:,}+" if count > MOST_COUNTED else f"{count:,}"
 
 
 COMMANDS = {"schedules": schedules, "ticks": ticks}

@@ -10,6 +10,7 @@ import typer
 from koken.cli import findings, output, words
 from koken.cli.common import Common
 from koken.cli.findings import FAR_BACK, LATE, LONG_OPEN, Finding
+from koken.cli.floor import FULL
 from koken.cli.output import DIM
 from koken.cli.place import place
 from koken.cli.tables import standing
@@ -39,6 +40,8 @@ def doctor(ctx: typer.Context) -> int:
 def tell(each: Finding) -> None:
     """A finding as a line."""
     mark = ("✓ ", "green") if each.good else ("✗ ", "bold red")
+    if each.good and each.remedy:
+        mark = (f"{FULL} ", "yellow")
     output.say(mark, (f"{each.name:<{WIDTH}}", DIM), words.plain(each.text))
     if each.remedy:
         output.say(" " * (WIDTH + 2), "→ ", words.plain(each.remedy))
@@ -90,6 +93,7 @@ async def of_tables(db: Database, config: Config, autovacuum: bool) -> list[Find
     return [
         schema,
         *findings.of_workers(await floor.workers(db), await health.unserved(db)),
+        *findings.of_queues(await floor.queues(db)),
         *findings.of_schedules(await health.problems(db), await health.late(db, seconds=LATE)),
         *around,
         *findings.of_log(await health.log(db)),

@@ -10,7 +10,7 @@ import typer
 from koken.cli.common import Common
 from koken.cli.words import ago, dump
 from koken.errors import InvalidArguments
-from koken.model import expression
+from koken.model import expression, zones
 from koken.model.expression import Expression
 
 MOST = 1000
@@ -82,7 +82,10 @@ def instant(text: str, option: str) -> datetime:
         raise InvalidArguments(
             f"{option} {text!r} has no time zone; add one, such as {found.isoformat()}+00:00"
         )
-    return found
+    try:
+        return zones.within_years(found)
+    except ValueError as error:
+        raise InvalidArguments(f"{option}: {error}") from None
 
 
 COMMANDS = {"next": next_times}

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from koken.cli.floor import taken
 from koken.cli.words import capped, counted, roughly
 from koken.config import Config
 from koken.engine.prune import DAYS_AHEAD
 from koken.engine.prune import name as partition_name
 from koken.store import migrate
 from koken.store.migrate import Standing
-from koken.views.floor import WorkerRow
+from koken.views.floor import QueueRow, WorkerRow
 from koken.views.health import Holder, LogFacts, RunFacts, ServerFacts
 
 OLDEST, NEWEST = 14, 18
@@ -36,7 +37,7 @@ LATE = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the doctor."""
+    """One line of the doctor; a good one with a remedy is a hint."""
 
     name: str
     good: bool
@@ -152,6 +153,17 @@ def of_workers(found: Sequence[WorkerRow], unserved: Sequence[str]) -> list[Find
     return findings
 
 
+def of_queues(found: Sequence[QueueRow]) -> list[Finding]:
+    """Queues in which runs wait for a slot: no fault, but good to know."""
+    return [
+        Finding(
+            "queues", True, taken(row), f"more slots or workers: koken worker --queue {row.name}"
+        )
+        for row in found
+        if row.full
+    ]
+
+
 def of_holders(found: Sequence[Holder]) -> list[Finding]:
     """What keeps dead rows alive: the claim grows slower with every one."""
     if not found:
@@ -188,11 +200,11 @@ def of_log(facts: LogFacts) -> list[Finding]:
     days = [partition_name(today + timedelta(days=ahead)) for ahead in range(DAYS_AHEAD)]
     missing = [day for day in days if day not in facts.partitions]
     text = f"missing: {', '.join(missing)}" if missing else "today and the next days have theirs"
-    advice = "koken prune makes them; a worker does so every hour" if missing else ""
+    advice = "koken prune makes them now, a live worker within the hour" if missing else ""
     found = [Finding("log partitions", not missing, text, advice)]
     if facts.strays:
-        text = f"{capped(facts.strays)} lines lie in log_line_other, which is never dropped"
-        advice = "koken prune moves those of today; delete older ones by hand"
+        text = f"{capped(facts.strays)} lines lie in log_line_other, outside of their days"
+        advice = "koken prune moves those of today; older ones go when their time is over"
         found.append(Finding("log strays", False, text, advice))
     return found
 
@@ -210,7 +222,7 @@ def of_runs(facts: RunFacts, *, autovacuum: bool) -> list[Finding]:
     if not facts.orphans:
         return [found, Finding("orphans", True, "every running run has a worker")]
     text = f"{capped(facts.orphans)} running runs have no worker"
-    return [found, Finding("orphans", False, text, "a live worker takes them over within the hour")]
+    return [found, Finding("orphans", False, text, "a live worker takes them over within a minute")]
 
 
 def of_schedules(

@@ -16,6 +16,7 @@ from koken.cli.place import with_client
 from koken.views import floor
 from koken.views.floor import QueueRow, WorkerRow
 
+FULL = "▲"
 STANDINGS = {
     "live": ("●", "green"),
     "draining": ("◔", "magenta"),
@@ -53,7 +54,9 @@ def show_queues(found: Sequence[QueueRow], now: datetime) -> None:
             (
                 row.name,
                 words.capped(row.running),
-                words.capped(row.ready),
+                Text(f"{FULL} {words.capped(row.ready)}", "yellow")
+                if row.full
+                else words.capped(row.ready),
                 str(row.slots),
                 "–" if row.max_running is None else str(row.max_running),
                 "–" if row.rate is None else rate(row.rate),
@@ -62,6 +65,15 @@ def show_queues(found: Sequence[QueueRow], now: datetime) -> None:
             for row in found
         ],
     )
+    for row in found:
+        if row.full:
+            output.say(f"{FULL} {taken(row)}")
+
+
+def taken(row: QueueRow) -> str:
+    """That a queue is full, in a sentence."""
+    slots = words.counted(row.slots, "slot")
+    return f"All {slots} of queue {row.name} are taken; {words.capped(row.ready)} ready."
 
 
 def rate(starts: float) -> str:

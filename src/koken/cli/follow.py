@@ -52,7 +52,9 @@ def say_end(common: Common, run: Run[Any]) -> int:
     else:
         output.say(output.titled(run), (words.ending(run), output.style_of(run)))
         if run.state is State.FAILED:
-            output.say((f"{GAP}its traceback: koken show {run.id}", DIM))
+            traced = run.error is not None and run.error.traceback
+            what = "its traceback" if traced else "more on it"
+            output.say((f"{GAP}{what}: koken show {run.id}", DIM))
     return verdict(run)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import EllipsisType
 from typing import Annotated
 
@@ -70,7 +71,7 @@ def read_limit(text: str) -> int | EllipsisType | None:
         return ...
     if text == NONE:
         return None
-    if not text.isdecimal() or int(text) > 2**31 - 1:
+    if not re.fullmatch("[0-9]{1,10}", text) or int(text) > 2**31 - 1:
         raise InvalidArguments(f"--limit is {text!r}; write a number such as 4, or none")
     return int(text)
 

@@ -19,6 +19,7 @@ from koken.model.run import Run
 from koken.model.states import State
 from koken.views import catalog
 from koken.views.catalog import JobRow
+from koken.views.query import is_id
 from koken.views.runs import MOST
 
 Limit = Annotated[int, typer.Option(metavar="N", help="At most so many, the newest.")]
@@ -31,11 +32,17 @@ def checked_limit(limit: int) -> int:
     return limit
 
 
-def jobs(ctx: typer.Context) -> None:
+def jobs(
+    ctx: typer.Context,
+    retired: Annotated[
+        bool, typer.Option("--retired", help="Those too that no program declares any more.")
+    ] = False,
+) -> None:
     """List the jobs, with their last run and their next time."""
     common: Common = ctx.obj
     found = with_client(
-        common, lambda client: catalog.jobs(client.link.views, workspace=client.workspace)
+        common,
+        lambda client: catalog.jobs(client.link.views, workspace=client.workspace, retired=retired),
     )
     if common.json:
         output.items(found)
@@ -63,13 +70,22 @@ def show_jobs(found: Sequence[JobRow], now: datetime) -> None:
             (
                 job.name,
                 last_run(job, now),
-                "paused" if job.next_at is None and job.paused else words.ago(job.next_at, now),
+                next_time(job, now),
                 "; ".join(job.schedules) or "–",
                 job.queue,
             )
             for job in found
         ],
     )
+
+
+def next_time(job: JobRow, now: datetime) -> str:
+    """When a job is due, or why it is not."""
+    if job.retired_at is not None:
+        return f"retired {words.ago(job.retired_at, now)}"
+    if job.next_at is None and job.paused:
+        return "paused"
+    return words.ago(job.next_at, now)
 
 
 def last_run(job: JobRow, now: datetime) -> Text | str:
@@ -87,18 +103,27 @@ def runs(
         typer.Argument(metavar="[QUERY]", help="Such as: job:report state:failed since:2h"),
     ] = None,
     limit: Limit = 20,
+    before: Annotated[
+        str, typer.Option(metavar="ID", help="Only runs before this one: the next page.")
+    ] = "",
 ) -> None:
     """List runs, the newest first."""
     common: Common = ctx.obj
     asked = " ".join(query or [])
     most = checked_limit(limit)
-    found = with_client(common, lambda client: client.find(asked, limit=most))
+    if before and not is_id(before):
+        raise InvalidArguments(f"--before is {before!r}, which is no run's number")
+    end = int(before) if before else None
+    found = with_client(common, lambda client: client.find(asked, limit=most, before=end))
+    following = str(found[-1].id) if len(found) == most else None
     if common.json:
-        output.items(found)
+        output.items(found, following)
     elif not found:
-        output.say("No run matches." if asked else "No runs yet. `koken run JOB` starts one.")
+        narrowed = asked or before
+        output.say("No run matches." if narrowed else "No runs yet. `koken run JOB` starts one.")
     else:
         show_runs(found, datetime.now(UTC))
+        output.say_more(following)
 
 
 def show_runs(found: Sequence[Run[Any]], now: datetime) -> None:

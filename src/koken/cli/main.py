@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -15,12 +16,14 @@ from typing import Any
 
 from koken.cli.common import hoist
 from koken.cli.stopping import STOP
-from koken.errors import KokenError
+from koken.errors import InvalidArguments, KokenError
 
 WORKING = ("dev", "worker")
 """Commands that a signal stops in an orderly way, from their first moment on."""
 TRACEBACK = "KOKEN_TRACEBACK"
 INTERRUPTED = 130
+ODD = re.compile("[\x00\ud800-\udfff]")
+"""What stands for bytes that are no UTF-8."""
 
 
 def main() -> None:
@@ -34,6 +37,8 @@ def run(words: Sequence[str]) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without our glyphs shows "?"
     try:
+        for word in words:
+            refuse_odd(word)
         common, rest = hoist(words)
         if rest[:1] == ["--version"]:
             print(f"koken {version('koken')}")
@@ -52,6 +57,12 @@ def run(words: Sequence[str]) -> int:
         return 0
     except Exception as error:
         return complain(error)
+
+
+def refuse_odd(word: str) -> None:
+    """Refuse what PostgreSQL has no text for. Raises ``InvalidArguments``."""
+    if ODD.search(word):
+        raise InvalidArguments(f"{word!a} is no text in UTF-8; nothing was done")
 
 
 def complain(error: Exception) -> int:

@@ -32,6 +32,7 @@ DIM = "dim"
 GAP = "  "
 NARROWEST = 8
 """Columns that a cell keeps when it must give way."""
+LONGEST_WORD = 40
 BAR = 10
 
 
@@ -84,9 +85,15 @@ def as_json(value: Any) -> None:
     print(words.dump(value))
 
 
-def items(found: Iterable[Shown]) -> None:
-    """Print a list for programs."""
-    as_json({"items": [each.to_json() for each in found]})
+def items(found: Iterable[Shown], following: str | None = None) -> None:
+    """Print a list for programs; ``following`` is where its next page begins, if there is one."""
+    as_json({"items": [each.to_json() for each in found], "next": following})
+
+
+def say_more(following: str | None) -> None:
+    """Tell people where the next page of a list begins, if there is one."""
+    if following is not None:
+        say((f"There may be more: --before {following}", DIM))
 
 
 def style_of(run: Run[Any]) -> str:
@@ -118,7 +125,8 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[Text | str] | Text]
     cells = [row if isinstance(row, Text) else [as_text(cell) for cell in row] for row in rows]
     whole = [titles, *(row for row in cells if isinstance(row, list))]
     widths = [max(row[place].cell_len for row in whole) for place in range(len(columns))]
-    fit(widths, columns, get_terminal_size((80, 24)).columns)
+    long = [longest_word(row[place] for row in whole) for place in range(len(columns))]
+    fit(widths, columns, get_terminal_size((80, 24)).columns, long)
     screen = console()
     for row in [titles, *cells]:
         if isinstance(row, Text):
@@ -147,16 +155,36 @@ def as_text(cell: Text | str) -> Text:
     return cell if isinstance(cell, Text) else Text(words.plain(cell))
 
 
-def fit(widths: list[int], columns: Sequence[Column], room: int) -> None:
-    """Take from the widest column that gives until all fit."""
-    giving = [place for place, column in enumerate(columns) if column.gives or column.wraps]
+def fit(
+    widths: list[int], columns: Sequence[Column], room: int, words_of: Sequence[int] = ()
+) -> None:
+    """Take from the widest column that gives until all fit; a word of one that wraps stays whole.
+
+    ``words_of`` is the longest word of each column.
+    """
+    least = [
+        max(NARROWEST, words_of[place]) if column.wraps and words_of else NARROWEST
+        for place, column in enumerate(columns)
+    ]
     over = sum(widths) + len(GAP) * (len(widths) - 1) - room
-    while over > 0 and giving:
-        widest = max(giving, key=lambda place: widths[place])
-        if widths[widest] <= NARROWEST:
+    while over > 0:
+        giving = [
+            place
+            for place, column in enumerate(columns)
+            if (column.gives or column.wraps) and widths[place] > least[place]
+        ]
+        if not giving:
             return
-        widths[widest] -= 1
+        widths[max(giving, key=lambda place: widths[place])] -= 1
         over -= 1
+
+
+def longest_word(cells: Iterable[Text]) -> int:
+    """The width of the longest word, up to half a narrow terminal."""
+    return min(
+        LONGEST_WORD,
+        max(Text(word).cell_len for cell in cells for word in [*cell.plain.split(), ""]),
+    )
 
 
 def line(columns: Sequence[Column], row: Sequence[Text], widths: Sequence[int]) -> Text:

@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from koken.app import App, load_app
@@ -23,6 +24,8 @@ from koken.errors import DatabaseUnreachable, DeclarationError, KokenError
 
 T = TypeVar("T")
 SETTING = "KOKEN_DATABASE_URL"
+HERE = Path(__file__).resolve().parents[1]
+"""Where Koken's own program lies."""
 SCHEMES = ("postgresql://", "postgres://")
 
 
@@ -96,6 +99,11 @@ def read_app(address: str) -> App:
     try:
         app = load_app(address)
         app.load()
+    except DeclarationError as error:
+        where = place_of(error)
+        if not where:
+            raise
+        raise DeclarationError(f"{error} ({where})") from error
     except KokenError:
         raise
     except Exception as error:
@@ -105,15 +113,23 @@ def read_app(address: str) -> App:
 
 def said(error: Exception) -> str:
     """An error in a line, with the place in the program where it came up."""
-    if isinstance(error, KokenError):
-        return str(error)
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    where = place_of(error)
+    return f"{type(error).__name__}: {text}" + (f" ({where})" if where else "")
+
+
+def place_of(error: Exception) -> str:
+    """File and line of the last step outside of Koken; empty where there is none."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if "importlib" not in frame.filename and not frame.filename.startswith("<")
+        if "importlib" not in frame.filename
+        and not frame.filename.startswith("<")
+        and not Path(frame.filename).is_relative_to(HERE)
     ]
-    place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{place}"
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
 
 
 def checked(config: Config) -> Config:

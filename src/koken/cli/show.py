@@ -40,6 +40,10 @@ Named = Annotated[
     ),
 ]
 LAST_LINES = 5
+TRACES = 200
+"""Lines of the log that may be looked through for those that are not of a traceback."""
+SAID = ("ended", "retry", "running")
+"""Causes that the first line tells in full."""
 LEVELS = {"warning": "yellow", "error": "bold red", "critical": "bold red", "debug": DIM}
 
 
@@ -70,7 +74,19 @@ async def look(client: AsyncClient, named: str) -> Picture:
     run: Run[Any] = await client.get(named)
     db = client.link.views
     tried, acts = await attempts(db, run.id), await events.of_run(db, run.id)
-    return Picture(run, tried, acts, await logs.tail(db, run.id, limit=LAST_LINES))
+    last = await logs.tail(db, run.id, limit=LAST_LINES + TRACES)
+    return Picture(run, tried, acts, without_traces(last, tried)[-LAST_LINES:])
+
+
+def without_traces(found: Sequence[LogLine], tried: Sequence[AttemptRow]) -> Sequence[LogLine]:
+    """The lines of a log without the tracebacks, which ``show`` prints by themselves."""
+    traces = {
+        line.strip()
+        for each in tried
+        if each.error is not None
+        for line in ("", *each.error.traceback.splitlines())
+    }
+    return [each for each in found if each.level != "error" or each.text.strip() not in traces]
 
 
 def draw(picture: Picture, now: datetime) -> None:
@@ -147,6 +163,8 @@ def why(ctx: typer.Context, run: Named) -> None:
         output.titled(found.run), (words.standing(found.run, now), output.style_of(found.run))
     )
     for cause in found.causes:
+        if cause.cause in SAID:
+            continue
         times = [words.ago(cause.since, now)] if cause.since else []
         times += [f"due {words.due(cause.until, now)}"] if cause.until else []
         output.say(GAP, words.plain(cause.text), (f" ({', '.join(times)})" if times else "", DIM))

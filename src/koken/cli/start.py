@@ -39,9 +39,9 @@ def run(
         str, typer.Option(metavar="DURATION", help="Not before so long from now.")
     ] = "",
     key: Annotated[
-        str,
+        str | None,
         typer.Option(metavar="KEY", help="Idempotency key: a second start gives the first's run."),
-    ] = "",
+    ] = None,
     priority: Annotated[int | None, typer.Option(metavar="N", help="Smaller goes first.")] = None,
     overlap: Annotated[
         str, typer.Option(metavar="RULE", help="Overlap rule for this start: refuse, queue_one, …")
@@ -53,7 +53,7 @@ def run(
     options = {
         "run_at": instant(at, "--at") if at else None,
         "delay": delay or None,
-        "idempotency_key": key or None,
+        "idempotency_key": key,
         "priority": priority,
         "overlap": overlap or None,
         "queue": queue or None,

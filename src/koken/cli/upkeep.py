@@ -16,10 +16,11 @@ from koken.cli.mend import Reason
 from koken.cli.place import NoDatabase, place, with_client
 from koken.cli.tables import direct, standing
 from koken.client.awaiting import AsyncClient
-from koken.config import load
+from koken.config import Config, load
 from koken.engine import events, prune
 from koken.errors import InvalidArguments
 from koken.store import migrate as schema
+from koken.store.database import Database
 from koken.store.migrate import Migration, Standing
 from koken.views import history
 
@@ -45,7 +46,7 @@ def migrate(
     config = place(common).config
     if check:
         return say_standing(common, asyncio.run(standing(config)))
-    applied = asyncio.run(schema.migrate(direct(config), config.schema))
+    applied = asyncio.run(bring_up(config))
     if common.json:
         output.as_json({"applied": names(applied), "version": schema.latest()})
     elif applied:
@@ -53,6 +54,18 @@ def migrate(
     else:
         output.say(f"Nothing to apply: the database is at migration {schema.latest()}.")
     return 0
+
+
+async def bring_up(config: Config) -> list[Migration]:
+    """Apply what is pending; tables that are new get the log's partitions of the coming days."""
+    applied = await schema.migrate(direct(config), config.schema)
+    if applied:
+        db = Database(direct(config), schema=config.schema, size=1)
+        try:
+            await prune.partition(db, config.keep)
+        finally:
+            await db.close()
+    return applied
 
 
 def names(found: list[Migration] | tuple[Migration, ...]) -> list[str]:
@@ -95,6 +108,7 @@ class Swept:
 
     runs: int
     ticks: int
+    """Up to 1,000; 1,001 stands for more."""
     days: int
     """Of log lines."""
 
@@ -119,10 +133,8 @@ def prune_history(
         return
     verb = "Would delete" if dry_run else "Deleted"
     days = words.counted(done.days, "day")
-    output.say(
-        f"{verb} {words.counted(done.runs, 'run')}, {words.counted(done.ticks, 'tick')} "
-        f"and {days} of log lines."
-    )
+    ticks = f"{words.capped(done.ticks)} {'tick' if done.ticks == 1 else 'ticks'}"
+    output.say(f"{verb} {words.counted(done.runs, 'run')}, {ticks} and {days} of log lines.")
 
 
 async def sweep(client: AsyncClient, keep: Mapping[str, float], dry_run: bool) -> Swept:

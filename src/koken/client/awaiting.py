@@ -37,8 +37,6 @@ FIRST_LOOK = 0.01
 LONGEST_LOOK = 0.5
 """Seconds between two looks at a run that is waited for."""
 
-ONE_RUN = f"select {runs.COLUMNS} from {runs.TABLES} where r.id = $1"
-
 
 def number(run: Run[Any] | int | str) -> int | str:
     """What names a run: a snapshot, an id, or a job's name for its last run."""
@@ -90,7 +88,7 @@ class AsyncClient:
         if self.caller is not None:
             given = start.parameters(job.name, plain, self.workspace, job.options, self.by)
             (row,) = await self.caller.fetch_async(start.START.text("koken"), *given)
-            (found,) = await self.caller.fetch_async(ONE_RUN, row["run_id"])
+            (found,) = await self.caller.fetch_async(runs.ONE_RUN, row["run_id"])
             return runs.run_of(found)
         started = await start.start(
             self.link.db, job.name, plain, workspace=self.workspace, options=job.options, by=self.by
@@ -150,9 +148,16 @@ class AsyncClient:
         """
         return await runs.get(self.link.views, number(run), workspace=self.workspace)
 
-    async def find(self, query: str = "", *, limit: int = 50) -> list[Run[Any]]:
-        """The newest runs that match, such as ``"job:x state:failed since:2h"``."""
-        return await runs.find(self.link.views, query, workspace=self.workspace, limit=limit)
+    async def find(
+        self, query: str = "", *, limit: int = 50, before: int | None = None
+    ) -> list[Run[Any]]:
+        """The newest runs that match, such as ``"job:x state:failed since:2h"``.
+
+        At most 1,000; ``before`` is the id of the last one of the page before.
+        """
+        return await runs.find(
+            self.link.views, query, workspace=self.workspace, limit=limit, before=before
+        )
 
     async def logs(self, run: Run[Any] | int | str, *, limit: int = 1000) -> list[LogLine]:
         """The last lines that a run has printed and logged, oldest first."""
@@ -161,7 +166,7 @@ class AsyncClient:
 
     async def why(self, run: Run[Any] | int | str) -> Why:
         """Why a run stands as it does: what it waits for, and who stands in its way."""
-        return await why(self.link.views, await self.get(run))
+        return await why(self.link.views, await self.get(run), self.link.config.timing)
 
     async def wait(self, run: Run[R] | int | str, timeout: Duration | None = None) -> Run[R]:
         """Until a run has ended; returns its last snapshot. Raises ``TimeoutError``."""

@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, Self
 from typing_extensions import TypeVar
 
 from koken.client.arguments import bound, texts
-from koken.client.awaiting import ONE_RUN, AsyncClient
+from koken.client.awaiting import AsyncClient
 from koken.client.portal import Portal
 from koken.define.job import Job
 from koken.define.registry import Program
@@ -65,7 +65,7 @@ class Client:
         self.portal.call("start", mine.link.publish(job, mine.by))
         given = start.parameters(job.name, plain, mine.workspace, job.options, mine.by)
         (row,) = self.caller.fetch(start.START.text("koken"), *given)
-        (found,) = self.caller.fetch(ONE_RUN, row["run_id"])
+        (found,) = self.caller.fetch(runs.ONE_RUN, row["run_id"])
         return runs.run_of(found)
 
     def start_many(self, job: Job[..., R], rows: Iterable[Mapping[str, Any]], /) -> list[Run[R]]:
@@ -78,9 +78,11 @@ class Client:
         """As ``AsyncClient.get``."""
         return self.portal.call("get", self.awaiting.get(run))
 
-    def find(self, query: str = "", *, limit: int = 50) -> list[Run[Any]]:
+    def find(
+        self, query: str = "", *, limit: int = 50, before: int | None = None
+    ) -> list[Run[Any]]:
         """As ``AsyncClient.find``."""
-        return self.portal.call("find", self.awaiting.find(query, limit=limit))
+        return self.portal.call("find", self.awaiting.find(query, limit=limit, before=before))
 
     def logs(self, run: Run[Any] | int | str, *, limit: int = 1000) -> list[LogLine]:
         """As ``AsyncClient.logs``."""

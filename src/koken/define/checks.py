@@ -15,6 +15,7 @@ from typing import Any
 from koken.define.body import Body
 from koken.define.spelling import did_you_mean
 from koken.errors import DeclarationError
+from koken.model.codec import ODD
 from koken.model.duration import Duration, seconds
 from koken.model.policy import Backoff, Effect, Overlap
 from koken.model.states import ENDED
@@ -60,6 +61,8 @@ def text(value: object, option: str) -> str:
         raise DeclarationError(f"{option} is {value!r}; write a text")
     if "\x00" in value:
         raise DeclarationError(f"{option} holds a NUL character, which PostgreSQL cannot store")
+    if ODD.search(value):
+        raise DeclarationError(f"{option} holds a lone surrogate, which is no character")
     return value
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from koken.define import checks
 from koken.define.problems import invalid
 from koken.errors import DeclarationError
+from koken.model import zones
 from koken.model.duration import seconds
 from koken.model.job import StartOptions
 
@@ -42,7 +43,7 @@ def aware(value: datetime) -> datetime:
         raise ValueError(f"{value!r} is not an instant; give a datetime with a time zone")
     if value.utcoffset() is None:
         raise ValueError(f"{value.isoformat()} has no time zone; add one, such as tzinfo=UTC")
-    return value
+    return zones.within_years(value)
 
 
 def key(value: str) -> str:

@@ -42,7 +42,6 @@ class Claimed:
     schedule_id: int | None
     since_at: datetime | None
     logical_at: datetime
-    has_locks: bool
     overlap: str | None
     overlap_key: str | None
     seconds_left: float | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from koken.engine.grant import HINT, grant
@@ -26,14 +25,11 @@ class Rescued:
     runs: int = 0
 
 
-async def rescue(db: Database, timing: Timing, *, seen_dead: Sequence[int] = ()) -> Rescued:
-    """Suspect the silent, confirm the suspects, take over from the lost.
-
-    ``seen_dead`` are workers whose process a supervisor saw end; they are lost at once.
-    """
+async def rescue(db: Database, timing: Timing) -> Rescued:
+    """Suspect the silent, confirm the suspects, take over from the lost."""
     found = Rescued()
     found.suspects = [row["id"] for row in await db.fetch(SUSPECT, timing.lease)]
-    rows = await db.fetch(CONFIRM, timing.confirm, list(seen_dead))
+    rows = await db.fetch(CONFIRM, timing.confirm)
     found.lost = [row["name"] for row in rows]
     while True:
         (row,) = await db.fetch(TAKE_OVER)

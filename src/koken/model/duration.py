@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from datetime import timedelta
 
 Duration = timedelta | float | str
 """A length of time: a ``timedelta``, seconds as a number, or text such as ``"1d 6h"``."""
 
 UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+LONGEST = 365_250 * 86400.0
+"""A thousand years: more leaves the calendar."""
 PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)")
 WHOLE = re.compile(rf"\s*(?:{PART.pattern}\s*)+")
 
@@ -18,7 +21,7 @@ def seconds(value: Duration, *, name: str = "duration") -> float:
     """The length of ``value`` in seconds.
 
     ``name`` is the option it came from, for the message.
-    Raises ``ValueError`` when it is no duration, is negative or is not finite.
+    Raises ``ValueError`` when it is no duration, is negative, is not finite or is far too long.
     """
     if isinstance(value, bool) or not isinstance(value, timedelta | int | float | str):
         raise ValueError(f"{name} is {value!r}; write seconds, a timedelta or a text like '90s'")
@@ -27,9 +30,11 @@ def seconds(value: Duration, *, name: str = "duration") -> float:
     elif isinstance(value, str):
         length = parse(value, name=name)
     else:
-        length = float(value)
+        length = float(value) if abs(value) < sys.float_info.max else math.inf
     if not math.isfinite(length) or length < 0:
         raise ValueError(f"{name} is {value!r}; a duration is finite and not negative")
+    if length > LONGEST:
+        raise ValueError(f"{name} is {value!r}; a duration is at most 1,000 years")
     return length
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from functools import lru_cache
 
 from koken.errors import DeclarationError
@@ -12,17 +11,6 @@ from koken.model import cron, duration, english, eventbridge, interval, zones
 from koken.model.eventbridge import Once
 from koken.model.interval import EPOCH, Interval
 from koken.model.wallclock import MINUTE, TICK, WallTimes
-
-
-class Dialect(StrEnum):
-    """In which way an expression is written."""
-
-    CRON = "cron"
-    EVENTBRIDGE = "eventbridge"
-    ENGLISH = "english"
-    INTERVAL = "interval"
-    RATE = "rate"
-    AT = "at"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +23,6 @@ class Expression:
 
     text: str
     timezone: str
-    dialect: Dialect
     times: WallTimes | Interval | Once
     names_zone: bool = False
 
@@ -104,11 +91,11 @@ def parsed(expression: str, timezone: str, anchor: datetime) -> Expression:
         return called(expression, timezone, anchor)
     if duration.WHOLE.fullmatch(text):
         times = interval.parse(expression, anchor)
-        return Expression(expression, timezone, Dialect.INTERVAL, times)
+        return Expression(expression, timezone, times)
     if text[0].isalpha() and "*" not in text:
         spoken, zone = english.parse(expression, anchor)
-        return Expression(expression, zone or timezone, Dialect.ENGLISH, spoken, zone is not None)
-    return Expression(expression, timezone, Dialect.CRON, cron.parse(expression))
+        return Expression(expression, zone or timezone, spoken, zone is not None)
+    return Expression(expression, timezone, cron.parse(expression))
 
 
 def called(expression: str, timezone: str, anchor: datetime) -> Expression:
@@ -120,8 +107,8 @@ def called(expression: str, timezone: str, anchor: datetime) -> Expression:
     match found[1].lower():
         case "cron":
             times = eventbridge.parse_cron(expression, inner)
-            return Expression(expression, timezone, Dialect.EVENTBRIDGE, times)
+            return Expression(expression, timezone, times)
         case "rate":
             rate = eventbridge.parse_rate(expression, inner, anchor)
-            return Expression(expression, timezone, Dialect.RATE, rate)
-    return Expression(expression, timezone, Dialect.AT, eventbridge.parse_at(expression, inner))
+            return Expression(expression, timezone, rate)
+    return Expression(expression, timezone, eventbridge.parse_at(expression, inner))

@@ -89,8 +89,3 @@ GLYPHS: dict[State, str] = {
     State.SKIPPED: "–",
     State.CANCELLED: "⊘",
 }
-
-
-def may_move(source: State, target: State) -> bool:
-    """Whether a run in ``source`` may go to ``target``."""
-    return target in MOVES[source]

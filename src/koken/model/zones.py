@@ -19,6 +19,7 @@ from koken.errors import DeclarationError
 
 SECOND = timedelta(seconds=1)
 DAY = timedelta(days=1)
+FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
 def named(name: str) -> ZoneInfo:
@@ -42,6 +43,16 @@ def in_utc(instant: datetime, *, name: str) -> datetime:
     if instant.utcoffset() is None:
         raise ValueError(f"{name} is naive ({instant.isoformat()}); give it a time zone")
     return instant.astimezone(UTC)
+
+
+def within_years(instant: datetime) -> datetime:
+    """The aware ``instant``, as it is. Raises ``ValueError`` outside of the years 1 to 8999.
+
+    So there is room for what is added to it: an offset, a deadline.
+    """
+    if not FIRST < instant < LAST:
+        raise ValueError(f"{instant.isoformat()} is outside of the years 1 to 8999")
+    return instant
 
 
 def wall_at(instant: datetime, zone: ZoneInfo) -> datetime:

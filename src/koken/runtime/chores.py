@@ -108,7 +108,7 @@ class Chores(Service):
         await prune.partition(self.db, self.keep)
 
     def wake_in(self, seconds: float, run_id: int) -> None:
-        """Wake a run that we know to wait at its moment; the sweep finds all others, and later."""
+        """Wake a run that this worker parked, on time; if we die, the sweep does it."""
         if seconds < 60 and not self.stopping:
             waker = asyncio.create_task(self.wake_one(seconds, run_id))
             self.wakers.add(waker)

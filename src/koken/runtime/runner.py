@@ -19,6 +19,7 @@ from koken.model.duration import in_words
 from koken.model.run import Failure, Trigger, TriggerKind
 from koken.model.states import State
 from koken.runtime import verdict
+from koken.runtime.carried import Carried
 from koken.runtime.finisher import Finisher
 from koken.runtime.host import RunHost
 from koken.runtime.names import Names
@@ -33,22 +34,6 @@ logger = logging.getLogger("koken.runner")
 NOT_TWICE = (None, "once", "unsafe")
 """Effects of bodies that may not run a second time, or do not say."""
 CLOSING_RULES = ("skip_if_failed", "skip_if_running_or_failed")
-
-
-class Carried:
-    """A run that this worker holds until its ending is delivered."""
-
-    __slots__ = ("at_work", "executor", "host", "run", "stop", "task")
-
-    def __init__(self, run: Claimed) -> None:
-        self.run = run
-        self.host: RunHost | None = None
-        self.executor: Executor | None = None
-        self.task: asyncio.Task[None] | None = None
-        self.at_work = False
-        """Whether its body has begun and not ended yet."""
-        self.stop = ""
-        """Why it is to stop; empty while it may go on."""
 
 
 class Runner:
@@ -204,7 +189,7 @@ class Runner:
         except Exception as error:
             answer = raised(error)
         if isinstance(answer, Raised):
-            host.log("error", "log", answer.failure.traceback)
+            host.log("error", "log", answer.failure.traceback.rstrip())
         if isinstance(answer, Absent):
             self.unknown.add(run.job_id)
         found = verdict.ending(run, job, answer, self.chance())
@@ -286,7 +271,7 @@ class Runner:
             slots.waiting.clear()
         lost = list(self.carried.values())
         await self.stop(list(self.carried), "lost")
-        self.abandoned = [each for each in (*self.abandoned, *lost) if self.goes(each)]
+        self.abandoned = [each for each in (*self.abandoned, *lost) if each.goes]
         for carried in lost:
             self.forget(carried)
 
@@ -296,12 +281,7 @@ class Runner:
         Those that went to others are among them until they have really ended.
         """
         known = {*self.carried.values(), *self.abandoned}
-        return [each.run.id for each in known if self.goes(each) and self.effect(each) in NOT_TWICE]
-
-    def goes(self, carried: Carried) -> bool:
-        """Whether the body goes, be it that its executor has given it up."""
-        run, executor = carried.run, carried.executor
-        return carried.at_work or (executor is not None and executor.goes_on(run.id, run.lease))
+        return [each.run.id for each in known if each.goes and self.effect(each) in NOT_TWICE]
 
     def effect(self, carried: Carried) -> str | None:
         """What the job says of its effect."""

@@ -23,6 +23,7 @@ from koken.engine.finish import Ending, Finished
 from koken.engine.publish import publish
 from koken.engine.record import Line
 from koken.model.job import JobSpec
+from koken.runtime.carried import Carried
 from koken.runtime.chores import Chores
 from koken.runtime.finisher import Finisher
 from koken.runtime.lifespan import enter_lifespan
@@ -30,7 +31,7 @@ from koken.runtime.limits import apply_limits
 from koken.runtime.names import Names
 from koken.runtime.places import Places
 from koken.runtime.recorder import Recorder
-from koken.runtime.runner import Carried, Runner
+from koken.runtime.runner import Runner
 from koken.runtime.slots import Slots
 from koken.store.database import Row
 from koken.testing.cast import Cast

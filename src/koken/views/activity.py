@@ -7,6 +7,7 @@ from typing import Any
 
 from koken.model.run import Run
 from koken.store.database import Database
+from koken.views.reading import rows
 from koken.views.runs import COLUMNS, TABLES, run_of
 
 NEWEST = "select coalesce(max(id), 0) as id from koken.run"
@@ -24,14 +25,11 @@ select {COLUMNS} from {TABLES}
 
 async def newest(db: Database) -> int:
     """The number of the newest run; 0 when there is none."""
-    async with db.session() as session:
-        return int((await session.fetch_text(NEWEST))[0]["id"])
+    return int((await rows(db, NEWEST))[0]["id"])
 
 
 async def changed(
     db: Database, after: int, known: Sequence[int], *, limit: int = 500
 ) -> list[Run[Any]]:
     """Runs above the number ``after``, those at work or ready, and the ``known``; oldest first."""
-    async with db.session() as session:
-        rows = await session.fetch_text(CHANGED, after, list(known), limit)
-    return [run_of(row) for row in rows]
+    return [run_of(row) for row in await rows(db, CHANGED, after, list(known), limit)]

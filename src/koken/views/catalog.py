@@ -11,6 +11,7 @@ from koken.errors import NotFound
 from koken.model.run import stamp
 from koken.model.schedule import Schedule
 from koken.store.database import Database
+from koken.views.reading import rows
 
 JOBS = """
 select j.id, j.name, v.number as version, v.spec::text as spec, q.name as queue, j.retired_at,
@@ -27,6 +28,8 @@ select j.id, j.name, v.number as version, v.spec::text as spec, q.name as queue,
   left join lateral (
     select r.id, r.state, r.finished_at, r.created_at from koken.run r
      where r.workspace_id = w.id and r.job_id = j.id and r.parent_id is null
+       -- true anyway; makes a job's own index look better than walking down all runs
+       and r.job_id between j.id and j.id
      order by r.id desc limit 1) l on true
  where j.workspace_id in (2, w.id) and (j.retired_at is null or $2)
  order by j.name
@@ -58,7 +61,7 @@ select t.due_at, t.until_at, t.count, t.verdict, t.reason, t.run_id, t.blocker_i
   left join koken.run r on r.id = t.run_id
  where w.name = $1 and j.name = $2
  order by t.due_at desc
- limit $4
+ fetch first $4 rows with ties
 """
 
 
@@ -164,10 +167,8 @@ class TickRow:
 
 async def jobs(db: Database, *, workspace: str, retired: bool = False) -> list[JobRow]:
     """All jobs, by name."""
-    async with db.place(alone=True) as session:
-        rows = await session.fetch_text(JOBS, workspace, retired)
     found = []
-    for row in rows:
+    for row in await rows(db, JOBS, workspace, retired):
         spec = json.loads(row["spec"])
         found.append(
             JobRow(
@@ -192,10 +193,8 @@ async def jobs(db: Database, *, workspace: str, retired: bool = False) -> list[J
 
 async def schedules(db: Database, *, workspace: str, job: str | None = None) -> list[ScheduleRow]:
     """All schedules, by job."""
-    async with db.place(alone=True) as session:
-        rows = await session.fetch_text(SCHEDULES, workspace, job)
     found = []
-    for row in rows:
+    for row in await rows(db, SCHEDULES, workspace, job):
         values = dict(row)
         declared = Schedule.from_json(json.loads(values.pop("declared")))
         values["overlap"] = values["overlap"] or "skip_if_running"
@@ -206,10 +205,12 @@ async def schedules(db: Database, *, workspace: str, job: str | None = None) -> 
 async def ticks(
     db: Database, job: str, *, workspace: str, limit: int = 50, before: datetime | None = None
 ) -> list[TickRow]:
-    """The latest due times of a job's schedules. Raises ``NotFound`` for an unknown job."""
-    async with db.place(alone=True) as session:
-        known = await session.fetch_text("select from koken.job where name = $1", job)
-        if not known:
-            raise NotFound(f"there is no job {job!r}; `koken jobs` lists them")
-        rows = await session.fetch_text(TICKS, workspace, job, before, limit)
-    return [TickRow(**dict(row)) for row in rows]
+    """The latest due times of a job's schedules, all before the instant ``before``.
+
+    Those that fall due at the same time as the last stand in one page with it, even if it is longer
+    than ``limit``. Raises ``NotFound`` for an unknown job.
+    """
+    if not await rows(db, "select from koken.job where name = $1", job):
+        raise NotFound(f"there is no job {job!r}; `koken jobs` lists them")
+    found = await rows(db, TICKS, workspace, job, before, limit)
+    return [TickRow(**dict(row)) for row in found]

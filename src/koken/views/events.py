@@ -10,6 +10,7 @@ from typing import Any
 
 from koken.model.run import stamp
 from koken.store.database import Database
+from koken.views.reading import rows
 
 OF_RUN = """
 select * from (
@@ -42,8 +43,6 @@ class EventRow:
 
 async def of_run(db: Database, run_id: int, *, limit: int = 100) -> list[EventRow]:
     """The last things done to a run, oldest first."""
-    async with db.place(alone=True) as session:
-        rows = await session.fetch_text(OF_RUN, run_id, limit)
     return [
         EventRow(
             at=row["at"],
@@ -52,5 +51,5 @@ async def of_run(db: Database, run_id: int, *, limit: int = 100) -> list[EventRo
             reason=row["reason"],
             detail=json.loads(row["detail"]),
         )
-        for row in rows
+        for row in await rows(db, OF_RUN, run_id, limit)
     ]

@@ -10,6 +10,7 @@ from typing import Any
 
 from koken.model.run import stamp
 from koken.store.database import Database
+from koken.views.reading import rows
 
 QUEUES = """
 select q.name, q.paused_at, q.paused_by, q.pause_reason, q.max_running, q.rate, q.burst,
@@ -48,9 +49,15 @@ class QueueRow:
     paused_by: str | None
     pause_reason: str | None
 
+    @property
+    def full(self) -> bool:
+        """Whether runs wait while all slots are taken."""
+        return self.ready > 0 and 0 < self.slots <= self.running
+
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
         plain = {name: getattr(self, name) for name in self.__slots__}
+        plain["full"] = self.full
         plain["limit"] = plain.pop("max_running")
         plain["paused_at"] = stamp(self.paused_at)
         return plain
@@ -88,18 +95,13 @@ class WorkerRow:
 
 async def queues(db: Database) -> list[QueueRow]:
     """All queues, by name."""
-    async with db.place(alone=True) as session:
-        rows = await session.fetch_text(QUEUES)
-    wanted = QueueRow.__slots__
-    return [QueueRow(**{name: row[name] for name in wanted}) for row in rows]
+    return [QueueRow(**dict(row)) for row in await rows(db, QUEUES)]
 
 
 async def workers(db: Database, *, gone: bool = False) -> list[WorkerRow]:
     """Live workers; with ``gone`` also those that have left or were lost."""
-    async with db.place(alone=True) as session:
-        rows = await session.fetch_text(WORKERS, gone)
     found = []
-    for row in rows:
+    for row in await rows(db, WORKERS, gone):
         values = dict(row)
         marks = {
             name: values.pop(f"{name}_at") for name in ("stopped", "lost", "suspect", "draining")

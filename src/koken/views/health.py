@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from koken.store.database import Database
+from koken.views.reading import reading, rows
 
 SERVER = """
 select current_setting('server_version') as version,
@@ -145,7 +144,7 @@ class RunFacts:
 
 async def server(db: Database) -> ServerFacts:
     """Ask the server about itself."""
-    async with db.session() as session:
+    async with reading(db) as session:
         await session.execute("select 1")
         asked, asked_at = time.monotonic(), time.time()
         (row,) = await session.fetch_text(SERVER)
@@ -168,37 +167,31 @@ async def server(db: Database) -> ServerFacts:
 
 async def holders(db: Database, *, seconds: float, transactions: int) -> list[Holder]:
     """What is open for longer than ``seconds``, or holds back so many ``transactions``."""
-    return [Holder(**dict(row)) for row in await fetch(db, HOLDERS, seconds, transactions)]
+    return [Holder(**dict(row)) for row in await rows(db, HOLDERS, seconds, transactions)]
 
 
 async def log(db: Database) -> LogFacts:
     """The log's partitions."""
-    (row,) = await fetch(db, LOG)
+    (row,) = await rows(db, LOG)
     return LogFacts(partitions=frozenset(row["partitions"]), now=row["now"], strays=row["strays"])
 
 
 async def runs(db: Database) -> RunFacts:
     """The table of runs."""
-    (row,) = await fetch(db, RUNS)
+    (row,) = await rows(db, RUNS)
     return RunFacts(**dict(row))
 
 
 async def unserved(db: Database) -> list[str]:
     """Queues with something ready that no live worker serves."""
-    return [row["name"] for row in await fetch(db, UNSERVED)]
+    return [row["name"] for row in await rows(db, UNSERVED)]
 
 
 async def problems(db: Database) -> list[tuple[str, str]]:
     """Jobs with a schedule whose next time cannot be computed, and why."""
-    return [(row["job"], row["problem"]) for row in await fetch(db, PROBLEMS)]
+    return [(row["job"], row["problem"]) for row in await rows(db, PROBLEMS)]
 
 
 async def late(db: Database, *, seconds: float) -> list[tuple[str, float]]:
     """Jobs whose schedule should have fired so long ago."""
-    return [(row["job"], row["seconds"]) for row in await fetch(db, LATE, seconds)]
-
-
-async def fetch(db: Database, text: str, *args: Any) -> Sequence[Any]:
-    """The rows of one statement."""
-    async with db.session() as session:
-        return await session.fetch_text(text, *args)
+    return [(row["job"], row["seconds"]) for row in await rows(db, LATE, seconds)]

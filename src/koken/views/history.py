@@ -6,12 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from koken.store.database import Database
+from koken.views.reading import reading
 
 TICKS = """
-select count(*) as ticks
-  from koken.tick t
- where t.due_at < koken.now() - make_interval(secs => $1::float8)
-   and t.due_at < (select max(n.due_at) from koken.tick n where n.schedule_id = t.schedule_id)
+select count(*) as ticks from (
+  select from koken.schedule s,
+    lateral (select max(n.due_at) as due_at from koken.tick n where n.schedule_id = s.id) last,
+    lateral (
+      select from koken.tick t
+       where t.schedule_id = s.id
+         and t.due_at < least(koken.now() - make_interval(secs => $1::float8), last.due_at)
+       limit 1001) t
+   limit 1001) x
 """
 DAYS = """
 select count(*) as days
@@ -27,12 +33,13 @@ class Old:
     """What has outlived its time, besides runs: ticks, and days of log lines."""
 
     ticks: int
+    """Up to 1,000; 1,001 stands for more."""
     days: int
 
 
 async def old(db: Database, keep: Mapping[str, float]) -> Old:
     """What a prune would take besides runs; ``keep`` is in seconds."""
-    async with db.session() as session:
+    async with reading(db) as session:
         (ticks,) = await session.fetch_text(TICKS, keep["ticks"])
         (days,) = await session.fetch_text(DAYS, keep["logs"])
     return Old(ticks["ticks"], days["days"])

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from koken.store.database import Database
+from koken.views.reading import rows
 
 LOGS = """
 select l.id, l.at, l.level, l.stream, l.lease, l.text
@@ -52,13 +53,9 @@ class LogLine:
 
 async def lines(db: Database, run_id: int, *, after: int = 0, limit: int = 1000) -> list[LogLine]:
     """Lines after the one with id ``after``, oldest first."""
-    async with db.place(alone=True) as session:
-        rows = await session.fetch_text(LOGS, run_id, after, limit)
-    return [LogLine(**dict(row)) for row in rows]
+    return [LogLine(**dict(row)) for row in await rows(db, LOGS, run_id, after, limit)]
 
 
 async def tail(db: Database, run_id: int, *, limit: int) -> list[LogLine]:
     """The last lines, oldest first."""
-    async with db.place(alone=True) as session:
-        rows = await session.fetch_text(TAIL, run_id, limit)
-    return [LogLine(**dict(row)) for row in rows]
+    return [LogLine(**dict(row)) for row in await rows(db, TAIL, run_id, limit)]

@@ -11,14 +11,18 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from koken.errors import InvalidArguments
+from koken.model.codec import ODD
 from koken.model.duration import seconds
 from koken.model.states import State
 
 LARGEST_ID = 2**63 - 1
+BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
+Moment = datetime | timedelta
+"""An instant, or how long ago."""
 WORD = re.compile(r'([A-Za-z_][\w.]*):("(?:[^"\\]|\\.)*"|\S*)|("(?:[^"\\]|\\.)*"|\S+)')
 
 
@@ -43,22 +47,42 @@ class Conditions:
         return " and ".join(self.clauses) or "true"
 
 
-def parse(query: str, conditions: Conditions) -> None:
-    """Add what ``query`` says to ``conditions``. Raises ``InvalidArguments`` naming the word."""
-    for match in WORD.finditer(query):
+@dataclass(slots=True)
+class Query:
+    """What a list is narrowed to."""
+
+    runs: Conditions = field(default_factory=Conditions)
+    """On the runs themselves, as ``r``."""
+    jobs: Conditions = field(default_factory=Conditions)
+    """On their jobs, as ``j``."""
+    since: list[Moment] = field(default_factory=list)
+    until: list[Moment] = field(default_factory=list)
+
+
+Reader = Callable[[Query, str], None]
+"""Adds what the value of a word says."""
+
+
+def parse(text: str) -> Query:
+    """What a query says. Raises ``InvalidArguments`` naming the word."""
+    if odd := ODD.search(text):
+        raise InvalidArguments(f"the query holds {odd[0]!r}, which PostgreSQL cannot read")
+    query = Query()
+    for match in WORD.finditer(text):
         word, value, bare = match[1], match[2], match[3]
         if bare is not None:
-            conditions.add("j.name ilike {}", f"%{escaped(unquoted(bare))}%")
+            query.jobs.add("j.name ilike {}", f"%{escaped(unquoted(bare))}%")
             continue
         if not value:
             raise refused(word, "needs a value, such as job:report")
-        narrow(conditions, word, unquoted(value))
+        narrow(query, word, unquoted(value))
+    return query
 
 
-def narrow(conditions: Conditions, word: str, value: str) -> None:
+def narrow(query: Query, word: str, value: str) -> None:
     """One word of the query."""
     if word.startswith("args."):
-        conditions.add(
+        query.runs.add(
             "coalesce(r.args, (select a.args from koken.run_args a where a.run_id = r.id))"
             " #>> {}::text[] = {}",
             word.split(".")[1:],
@@ -70,7 +94,7 @@ def narrow(conditions: Conditions, word: str, value: str) -> None:
         close = difflib.get_close_matches(word, WORDS, n=1)
         hint = f" Did you mean {close[0]}:?" if close else f" There are {', '.join(WORDS)}."
         raise refused(word, f"is no word of the query.{hint}")
-    reader(conditions, value)
+    reader(query, value)
 
 
 def plain(value: str) -> str:
@@ -99,16 +123,27 @@ def refused(word: str, why: str) -> InvalidArguments:
     return InvalidArguments(f"{word}: {why}", {word: why})
 
 
-def one_of(column: str) -> Callable[[Conditions, str], None]:
+def one_of(column: str) -> Reader:
     """A word whose values are alternatives for ``column``."""
 
-    def read(conditions: Conditions, value: str) -> None:
-        conditions.add(f"{column} = any({{}}::text[])", value.split(","))
+    def read(query: Query, value: str) -> None:
+        query.runs.add(f"{column} = any({{}}::text[])", value.split(","))
 
     return read
 
 
-def state(conditions: Conditions, value: str) -> None:
+def job(query: Query, value: str) -> None:
+    """``job:report,import``."""
+    query.jobs.add("j.name = any({}::text[])", value.split(","))
+
+
+def queue(query: Query, value: str) -> None:
+    """``queue:default``."""
+    ids = "select q.id from koken.queue q where q.name = any({}::text[])"
+    query.runs.add(f"r.queue_id = any(array({ids}))", value.split(","))
+
+
+def state(query: Query, value: str) -> None:
     """``state:failed``; ``live`` and ``ended`` stand for several."""
     states: list[str] = []
     for each in value.split(","):
@@ -122,64 +157,70 @@ def state(conditions: Conditions, value: str) -> None:
             raise refused(
                 "state", f"{each!r} is no state; there are {', '.join(State)}, live, ended"
             )
-    conditions.add("r.state = any({}::text[])", states)
+    query.runs.add("r.state = any({}::text[])", states)
 
 
-def instant(word: str, comparison: str) -> Callable[[Conditions, str], None]:
+def since(query: Query, value: str) -> None:
     """``since:2h`` or ``since:2026-03-08T00:00:00Z``."""
-
-    def read(conditions: Conditions, value: str) -> None:
-        try:
-            ago = seconds(value, name=word)
-        except ValueError:
-            conditions.add(f"r.created_at {comparison} {{}}", moment(word, value))
-        else:
-            clause = f"r.created_at {comparison} koken.now() - make_interval(secs => {{}})"
-            conditions.add(clause, ago)
-
-    return read
+    query.since.append(moment("since", value))
 
 
-def moment(word: str, value: str) -> datetime:
-    """An instant of a query; without an offset it is in UTC."""
+def until(query: Query, value: str) -> None:
+    """``until:2h`` or ``until:2026-03-08T00:00:00Z``."""
+    query.until.append(moment("until", value))
+
+
+def moment(word: str, value: str) -> Moment:
+    """How long ago, or an instant; without an offset it is in UTC."""
+    try:
+        return timedelta(seconds=seconds(value, name=word))
+    except (ValueError, OverflowError):
+        pass
     try:
         found = datetime.fromisoformat(value)
-    except ValueError:
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         raise refused(word, f"{value!r} is neither a duration like 2h nor an instant") from None
-    return found if found.tzinfo else datetime.fromisoformat(f"{found.isoformat()}+00:00")
 
 
-def error(conditions: Conditions, value: str) -> None:
+def before(moment: Moment, now: datetime) -> datetime:
+    """The instant of a moment; what is further back than time goes is its beginning."""
+    if isinstance(moment, datetime):
+        return moment
+    return now - min(moment, now - BEGINNING)
+
+
+def error(query: Query, value: str) -> None:
     """``error:Timeout``: in the error's type or message."""
     pattern = f"%{escaped(value)}%"
-    conditions.add(
+    query.runs.add(
         "(r.error ->> 'type' ilike {} or r.error ->> 'message' ilike {})", pattern, pattern
     )
 
 
 def is_id(text: str) -> bool:
     """Whether a text is a number that a run may have."""
-    return text.isascii() and text.isdigit() and int(text) <= LARGEST_ID
+    return text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= LARGEST_ID
 
 
-def number(conditions: Conditions, value: str) -> None:
+def number(query: Query, value: str) -> None:
     """``id:412,413``."""
     ids = value.split(",")
     if not all(is_id(each) for each in ids):
         raise refused("id", f"{value!r} is no run's number")
-    conditions.add("r.id = any({}::bigint[])", [int(each) for each in ids])
+    query.runs.add("r.id = any({}::bigint[])", [int(each) for each in ids])
 
 
-WORDS: dict[str, Callable[[Conditions, str], None]] = {
-    "job": one_of("j.name"),
+WORDS: dict[str, Reader] = {
+    "job": job,
     "state": state,
-    "queue": one_of("q.name"),
+    "queue": queue,
     "trigger": one_of("r.trigger_kind"),
     "by": one_of("r.trigger_by"),
     "subject": one_of("r.subject"),
     "key": one_of("r.idempotency_key"),
     "error": error,
     "id": number,
-    "since": instant("since", ">="),
-    "until": instant("until", "<"),
+    "since": since,
+    "until": until,
 }

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from koken.errors import NotFound
+from koken.errors import InvalidArguments, NotFound
 from koken.model.run import Failure, Progress, Run, Trigger, TriggerKind, Wait, stamp
 from koken.model.states import State, WaitCause
 from koken.store.database import Database, Row
-from koken.views.query import Conditions, is_id, parse
+from koken.views.pages import page
+from koken.views.query import Query, is_id, parse
+from koken.views.reading import reading, rows
 
 COLUMNS = """
   r.id, j.name as job, v.number as version, w.name as workspace, r.state, q.name as queue,
@@ -33,6 +35,8 @@ TABLES = """
   left join koken.worker k on k.id = r.worker_id
   left join koken.schedule s on s.id = r.schedule_id
 """
+ONE_RUN = f"select {COLUMNS} from {TABLES} where r.id = $1"
+THESE = f"select {COLUMNS} from {TABLES} where r.id = any($1::bigint[]) order by r.id desc"
 MOST = 1000
 """Runs in one page."""
 
@@ -85,29 +89,28 @@ def run_of(row: Row) -> Run[Any]:
 
 async def get(db: Database, run: int | str, *, workspace: str) -> Run[Any]:
     """A run by its id, or the last run of a job by its name. Raises ``NotFound``."""
-    found = Conditions()
-    found.add("w.name = {}", workspace)
-    by_id = isinstance(run, int) or run.isdigit()
-    if by_id and not is_id(str(run)):
-        raise NotFound(f"there is no run {run}")
-    if by_id:
-        found.add("r.id = {}", int(run))
-    else:
-        found.add("j.name = {}", run)
-        found.add("r.parent_id is null")
-    rows = await select(db, found, limit=1)
-    if rows:
-        return run_of(rows[0])
-    if by_id:
-        raise NotFound(f"there is no run {run} in workspace {workspace!r}")
-    raise NotFound(f"there is no run of a job {run!r}; `koken jobs` lists the jobs")
+    if isinstance(run, str) and not run.isdigit():
+        return await last(db, run, workspace=workspace)
+    if is_id(str(run)):
+        found = await rows(db, f"{ONE_RUN} and w.name = $2", int(run), workspace)
+        if found:
+            return run_of(found[0])
+    raise NotFound(f"there is no run {run} in workspace {workspace!r}")
+
+
+async def last(db: Database, job: str, *, workspace: str) -> Run[Any]:
+    """The last run of a job. Raises ``NotFound``."""
+    query = Query()
+    query.jobs.add("j.name = {}", job)
+    found = await matching(db, query, workspace=workspace, limit=1)
+    if not found:
+        raise NotFound(f"there is no run of a job {job!r}; `koken jobs` lists the jobs")
+    return found[0]
 
 
 async def get_many(db: Database, ids: Sequence[int]) -> dict[int, Run[Any]]:
     """Runs by their ids, whatever their workspace: for those that a caller has just started."""
-    found = Conditions()
-    found.add("r.id = any({}::bigint[])", list(ids))
-    return {row["id"]: run_of(row) for row in await select(db, found, limit=len(ids))}
+    return {row["id"]: run_of(row) for row in await rows(db, THESE, list(ids))}
 
 
 async def find(
@@ -115,33 +118,30 @@ async def find(
 ) -> list[Run[Any]]:
     """The newest runs that match, at most ``limit``; ``before``: where the last page ended.
 
-    Raises ``InvalidArguments`` for a bad query.
+    Raises ``InvalidArguments`` for a bad query, or a ``before`` that is no run's number.
     """
-    found = Conditions()
-    found.add("w.name = {}", workspace)
-    found.add("r.parent_id is null")
-    if before is not None:
-        found.add("r.id < {}", before)
-    parse(query, found)
-    return [run_of(row) for row in await select(db, found, limit=min(limit, MOST))]
+    if before is not None and not is_id(str(before)):
+        raise InvalidArguments(f"before is {before!r}, which is no run's number")
+    asked = parse(query)
+    return await matching(db, asked, workspace=workspace, limit=min(limit, MOST), end=before)
 
 
-async def select(db: Database, conditions: Conditions, *, limit: int) -> list[Row]:
-    """The newest rows under these conditions."""
-    text = (
-        f"select {COLUMNS} from {TABLES} where {conditions.text}\n order by r.id desc limit {limit}"
-    )
-    async with db.place(alone=True) as session:
-        return await session.fetch_text(text, *conditions.parameters)
+async def matching(
+    db: Database, query: Query, *, workspace: str, limit: int, end: int | None = None
+) -> list[Run[Any]]:
+    """The newest runs that match."""
+    async with reading(db) as session:
+        ids = await page(session, query, workspace=workspace, limit=limit, end=end)
+        found = await session.fetch_text(THESE, ids)
+    return [run_of(row) for row in found]
 
 
 async def states(db: Database, ids: Sequence[int]) -> dict[int, State]:
     """Only the states of these runs."""
-    async with db.place(alone=True) as session:
-        rows = await session.fetch_text(
-            "select id, state from koken.run where id = any($1::bigint[])", list(ids)
-        )
-    return {row["id"]: State(row["state"]) for row in rows}
+    found = await rows(
+        db, "select id, state from koken.run where id = any($1::bigint[])", list(ids)
+    )
+    return {row["id"]: State(row["state"]) for row in found}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,8 +186,6 @@ select r.attempt, r.lease, case r.state when 'running' then 'running' else 'succ
 
 async def attempts(db: Database, run_id: int) -> list[AttemptRow]:
     """All tries at a run, oldest first, the one at work included."""
-    async with db.place(alone=True) as session:
-        rows = await session.fetch_text(ATTEMPTS, run_id)
     return [
         AttemptRow(
             attempt=row["attempt"],
@@ -198,5 +196,5 @@ async def attempts(db: Database, run_id: int) -> list[AttemptRow]:
             ended_at=row["ended_at"],
             error=Failure.from_json(json.loads(row["error"])) if row["error"] else None,
         )
-        for row in rows
+        for row in await rows(db, ATTEMPTS, run_id)
     ]

@@ -9,7 +9,9 @@ from typing import Any
 from koken.model.duration import in_words
 from koken.model.run import Run, stamp
 from koken.model.states import State
+from koken.model.timing import DEFAULT, Timing
 from koken.store.database import Database, Transaction
+from koken.views.reading import reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +20,7 @@ class Cause:
 
     cause: str
     """not_due, retry, lock, queue_paused, queue_full, queue_rate, no_worker, workers_busy, in_line,
-    running, cancelling, ended."""
+    running, cancelling, worker_silent, ended."""
     text: str
     key: str | None = None
     held_by: int | None = None
@@ -57,8 +59,10 @@ class Why:
 
 HOLDERS = """
 select k.key, k.max_holders, o.run_id as held_by, j.name as job, o.granted_at as since,
-       (select count(*) from koken.hold w where w.lock_id = k.id and w.granted_at is null
-          and (w.rank, w.run_id) < (mine.rank, mine.run_id)) as ahead
+       (select count(*) from (
+          select from koken.hold w where w.lock_id = k.id and w.granted_at is null
+             and (w.rank, w.run_id) < (mine.rank, mine.run_id)
+          limit 1001) x) as ahead
   from koken.hold mine
   join koken.lock k on k.id = mine.lock_id
   left join lateral (
@@ -79,8 +83,10 @@ select q.id, q.name, q.paused_at, q.paused_by, q.pause_reason, q.max_running, q.
 """
 WORKERS = """
 select k.name, k.slots, k.busy, (k.queues ->> $1)::int as queue_slots,
-       (select count(*) from koken.run r where r.worker_id = k.id and r.state = 'running'
-          and r.queue_id = $2) as taken
+       (select count(*) from (
+          select from koken.run r where r.worker_id = k.id and r.state = 'running'
+             and r.queue_id = $2
+          limit 1001) x) as taken
   from koken.worker k
  where k.lost_at is null and k.cleared_at is null and k.draining_at is null and k.suspect_at is null
    and k.queues ? $1
@@ -94,9 +100,15 @@ select count(*) as ahead from (
 """
 
 
-async def why(db: Database, run: Run[Any]) -> Why:
-    """Why ``run`` stands as it does."""
-    async with db.place(alone=True) as session:
+SILENCE = """
+select extract(epoch from koken.now() - k.beat_at)::float8 as seconds
+  from koken.run r join koken.worker k on k.id = r.worker_id where r.id = $1
+"""
+
+
+async def why(db: Database, run: Run[Any], timing: Timing = DEFAULT) -> Why:
+    """Why ``run`` stands as it does; ``timing`` says how long a worker may be silent."""
+    async with reading(db) as session:
         if run.state.ended:
             causes = [Cause(cause="ended", text=ended(run), since=run.ended_at)]
         elif run.cancelling and run.state is State.RUNNING:
@@ -111,7 +123,21 @@ async def why(db: Database, run: Run[Any]) -> Why:
             causes = await blocked(session, run)
         else:
             causes = await ready(session, run)
+        if run.state is State.RUNNING:
+            causes += await silence(session, run, timing)
     return Why(run=run, causes=tuple(causes))
+
+
+async def silence(session: Transaction, run: Run[Any], timing: Timing) -> list[Cause]:
+    """A worker that has not been heard of for two beats."""
+    found = await session.fetch_text(SILENCE, run.id)
+    seconds = found[0]["seconds"] if found else 0.0
+    if seconds <= 2 * timing.beat:
+        return []
+    left = timing.takeover - seconds
+    then = f"takeover within {left:.0f} s" if left > 0 else "the next live worker takes it over"
+    text = f"its worker has been silent for {in_words(round(seconds))}; {then}"
+    return [Cause(cause="worker_silent", text=text)]
 
 
 def ended(run: Run[Any]) -> str:
@@ -134,7 +160,7 @@ async def blocked(session: Transaction, run: Run[Any]) -> list[Cause]:
     """Locks that others hold."""
     causes = []
     for row in await session.fetch_text(HOLDERS, run.id):
-        ahead = f"; {row['ahead']} wait before it" if row["ahead"] else ""
+        ahead = f"; {counted(row['ahead'])} wait before it" if row["ahead"] else ""
         if row["held_by"] is None:
             text = (
                 f"lock {row['key']} is free and handed out in a moment, or it is not due yet{ahead}"
