@@ -11,7 +11,7 @@ from koken.cli import findings
 from koken.cli.findings import Finding
 from koken.config import Config
 from koken.store.migrate import Standing, migrations
-from koken.views.floor import WorkerRow
+from koken.views.floor import QueueRow, WorkerRow
 from koken.views.health import Holder, LogFacts, RunFacts, ServerFacts
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
@@ -119,7 +119,7 @@ def test_log() -> None:
     one_missing = LogFacts(partitions=days - {"log_line_20260309"}, now=NOW, strays=1001)
     missing, strays = findings.of_log(one_missing)
     assert (missing.good, missing.text) == (False, "missing: log_line_20260309")
-    assert strays.text == "1,000+ lines lie in log_line_other, which is never dropped"
+    assert strays.text == "1,000+ lines lie in log_line_other, outside of their days"
 
 
 def runs(*, autovacuum: bool = True, **facts: Any) -> list[str]:
@@ -136,6 +136,17 @@ def test_runs() -> None:
     assert runs(live=400_000, dead=250_000) == ["400,000 rows, 250,000 dead"]
     assert runs(live=4_000_000, dead=250_000) == []
     assert runs(orphans=2) == ["2 running runs have no worker"]
+    facts = RunFacts(live=0, dead=0, last_autovacuum=None, switched_off=False, orphans=1)
+    assert findings.of_runs(facts, autovacuum=True)[1].remedy.endswith("within a minute")
+
+
+def test_full_queues() -> None:
+    """bug-037: a hint, and no fault."""
+    values = {"name": "q", "running": 2, "ready": 1, "slots": 2, "max_running": None, "rate": None}
+    values |= {"burst": 1, "paused_at": None, "paused_by": None, "pause_reason": None}
+    (hint,) = findings.of_queues([QueueRow(**values), QueueRow(**{**values, "ready": 0})])
+    assert (hint.good, hint.text) == (True, "All 2 slots of queue q are taken; 1 ready.")
+    assert hint.remedy == "more slots or workers: koken worker --queue q"
 
 
 def test_schedules() -> None:

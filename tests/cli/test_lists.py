@@ -35,7 +35,7 @@ def narrow(said: Said) -> list[str]:
 )
 def test_nothing_yet(koken: Koken, command: str, text: str) -> None:
     assert koken(command).out == f"{text}\n"
-    assert koken(command, "--json").out == '{"items":[]}\n'
+    assert koken(command, "--json").out == '{"items":[],"next":null}\n'
 
 
 def test_runs(koken: Koken, work: Callable[[], None]) -> None:
@@ -56,7 +56,7 @@ def test_runs(koken: Koken, work: Callable[[], None]) -> None:
     found = koken("runs", "state:ended", "job:greet", "--limit", "1", "--json").json["items"]
     assert [(run["id"], run["result"]) for run in found] == [("1", "hello bob")]
     assert koken("runs", "job:nothing").out == "No run matches.\n"
-    assert koken("--workspace", "acme", "runs", "--json").json == {"items": []}
+    assert koken("--workspace", "acme", "runs", "--json").json == {"items": [], "next": None}
 
 
 @pytest.mark.parametrize(
@@ -70,6 +70,54 @@ def test_runs(koken: Koken, work: Callable[[], None]) -> None:
 def test_bad_query(koken: Koken, words: list[str], message: str) -> None:
     said = koken("runs", *words)
     assert (said.code, said.err) == (2, f"koken: {message}\n")
+
+
+def test_page_after_page(koken: Koken, database_url: str) -> None:
+    """A list says where its next page begins, to people and to programs."""
+    for _ in range(3):
+        koken("run", "greet")
+    said = koken("runs", "--limit", "2")
+    assert said.lines[-1] == "There may be more: --before 2"
+    first = koken("runs", "--limit", "2", "--json").json
+    assert ([run["id"] for run in first["items"]], first["next"]) == (["3", "2"], "2")
+    rest = koken("runs", "--limit", "2", "--before", first["next"], "--json").json
+    assert ([run["id"] for run in rest["items"]], rest["next"]) == (["1"], None)
+    assert koken("runs", "--before", "1").out == "No run matches.\n"
+    for wrong in ("x", "-1", "9" * 20, "9" * 5000):
+        assert koken("runs", f"--before={wrong}").code == 2
+
+
+def test_ticks_page_after_page(koken: Koken, database_url: str) -> None:
+    """Due times that two schedules have in common stay together."""
+    koken("run", "report")
+    change(
+        database_url,
+        "insert into koken.schedule (workspace_id, job_id, name, declared, expression, timezone,"
+        " catchup, tzdata, cursor_at) select workspace_id, job_id, 'b', declared, expression,"
+        " timezone, catchup, tzdata, cursor_at from koken.schedule",
+    )
+    change(
+        database_url,
+        "insert into koken.tick (schedule_id, due_at, until_at, verdict) select s.id, due, due,"
+        " 'missed' from koken.schedule s, generate_series(timestamptz '2026-03-01 02:00+00',"
+        " '2026-03-03 02:00+00', '1 day') due",
+    )
+    first = koken("ticks", "report", "--limit", "3", "--json").json
+    days = [tick["due_at"][8:10] for tick in first["items"]]
+    assert (days, first["next"]) == (["03", "03", "02", "02"], "2026-03-02T02:00:00+00:00")
+    rest = koken("ticks", "report", "--limit", "3", "--before", first["next"], "--json").json
+    assert ([tick["due_at"][8:10] for tick in rest["items"]], rest["next"]) == (["01", "01"], None)
+    assert koken("ticks", "report", "--limit", "3").lines[-1].endswith("--before " + first["next"])
+    none = koken("ticks", "report", "--before", "2026-03-01T00:00:00+00:00").out
+    assert none == "report has no tick before 2026-03-01T00:00:00+00:00.\n"
+    assert koken("ticks", "report", "--before", "soon").code == 2
+
+
+def test_jobs_that_are_retired(koken: Koken, database_url: str) -> None:
+    koken("run", "greet")
+    change(database_url, "update koken.job set retired_at = now() - interval '3 days'")
+    assert koken("jobs").out.startswith("No jobs yet.")
+    assert narrow(koken("jobs", "--retired"))[2] == "greet  –  retired … ago  –  default"
 
 
 def test_jobs(koken: Koken, work: Callable[[], None]) -> None:
@@ -148,6 +196,15 @@ def test_a_queue_with_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines()[2].split(maxsplit=6) == [
         "q", "3", "1,000+", "4", "4", "30/m", "2 h ago by mira: db move",
     ]  # fmt: skip
+
+
+def test_a_queue_that_is_full(capsys: pytest.CaptureFixture[str]) -> None:
+    """bug-037: its mark is in the table, and a sentence below."""
+    rows = [queue(name="a", ready=1001, running=4, slots=4), queue(name="b", running=4, slots=4)]
+    floor.show_queues(rows, NOW)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].split() == ["a", "4", "▲", "1,000+", "4", "–", "–", "–"]
+    assert lines[4:] == ["▲ All 4 slots of queue a are taken; 1,000+ ready."]
 
 
 @pytest.mark.parametrize(("rate", "text"), [(10, "10/s"), (0.5, "30/m"), (1 / 3600, "1/h")])

@@ -20,8 +20,9 @@ async def test_old_ticks(house: House, views: Database) -> None:
     """Of two schedules, the last tick of each stays; a schedule without a tick has none."""
     for name in ("a", "b", "c"):
         await house.rows(
-            "insert into koken.schedule (workspace_id, job_id, name, declared, expression, timezone,"
-            " catchup, tzdata, cursor_at) values (1, 1, $1, '{}', '', '', '', '', koken.now())",
+            "insert into koken.schedule (workspace_id, job_id, name, declared, expression,"
+            " timezone, catchup, tzdata, cursor_at)"
+            " values (1, 1, $1, '{}', '', '', '', '', koken.now())",
             name,
         )
     await house.rows(TICKS.format(schedule=1, number=600))

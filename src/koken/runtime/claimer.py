@@ -111,9 +111,9 @@ class Claimer(Service):
         if not self.marks:
             return []
         self.in_doubt = True
-        unknown = self.runner.unknown
-        runs = await claim.from_marks(self.db, self.worker_id(), self.marks, room, skip=unknown)
-        await self.begin(runs)
+        me, unknown = self.worker_id(), self.runner.unknown
+        runs = await claim.from_marks(self.db, me, self.marks, room, skip=unknown)
+        await self.begin(runs, me)
         self.marks |= marks(runs)
         return runs
 
@@ -121,9 +121,9 @@ class Claimer(Service):
         """From all lanes that have something; those are the ones that we know from now on."""
         began = time.monotonic()
         self.in_doubt = True
-        unknown = self.runner.unknown
-        runs = await claim.from_bottom(self.db, self.worker_id(), room, skip=unknown)
-        await self.begin(runs)
+        me, unknown = self.worker_id(), self.runner.unknown
+        runs = await claim.from_bottom(self.db, me, room, skip=unknown)
+        await self.begin(runs, me)
         self.bottom_at = time.monotonic()
         self.bottom_rest = max(BOTTOM_PERIOD, (self.bottom_at - began) / BOTTOM_SHARE)
         self.marks = marks(runs) or self.marks
@@ -151,9 +151,10 @@ class Claimer(Service):
     async def adopt(self) -> None:
         """Carry what the database says that we hold and we do not know of."""
         self.runner.delivered = set()
-        runs = await claim.held(self.db, self.worker_id())
+        me = self.worker_id()
+        runs = await claim.held(self.db, me)
         delivered, self.runner.delivered = self.runner.delivered, None
-        await self.begin([run for run in runs if (run.id, run.lease) not in delivered])
+        await self.begin([run for run in runs if (run.id, run.lease) not in delivered], me)
 
     async def audit(self) -> None:
         """See whether the database says that we hold what we do not know of.
@@ -169,11 +170,15 @@ class Claimer(Service):
                 self.in_doubt = True
                 self.tell()
 
-    async def begin(self, runs: Sequence[Claimed]) -> None:
-        """Hand the runs of a claim that was answered to the runner."""
+    async def begin(self, runs: Sequence[Claimed], claimed_by: int) -> None:
+        """Hand the runs of a claim that was answered to the runner.
+
+        An answer to a worker that we are no longer, lost meanwhile, is nobody's: its runs went on.
+        """
         if runs:
             await self.names.learn(runs)
-            self.runner.take(runs)
+            if self.worker_id() == claimed_by:
+                self.runner.take(runs)
         self.in_doubt = False
 
     async def be_hungry(self, queues: Iterable[int]) -> None:

@@ -188,7 +188,7 @@ class Runner:
             answer = await executor.carry_out(job, self.assignment(run, job, name), host)
         except Exception as error:
             answer = raised(error)
-        if isinstance(answer, Raised):
+        if isinstance(answer, Raised) and host.stop != "lost":
             host.log("error", "log", answer.failure.traceback.rstrip())
         if isinstance(answer, Absent):
             self.unknown.add(run.job_id)

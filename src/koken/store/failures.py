@@ -98,7 +98,8 @@ def translate(error: asyncpg.PostgresError) -> KokenError:
 
 def concerns_data(error: KokenError) -> bool:
     """Whether the database refused what it was given, so that trying again is of no use."""
-    return str(getattr(error.__cause__, "sqlstate", ""))[:2] in DATA_CLASSES
+    code = str(getattr(error.__cause__, "sqlstate", ""))
+    return code[:2] in DATA_CLASSES or code.startswith("KK")
 
 
 def by_code(code: str, message: str, detail: str | None) -> KokenError:

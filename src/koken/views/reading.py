@@ -24,8 +24,6 @@ async def reading(db: Database) -> AsyncIterator[Transaction]:
         if not concerns_data(error):
             raise
         raise InvalidArguments(f"PostgreSQL cannot read a value: {error}") from error
-    except ValueError as error:  # the driver's
-        raise InvalidArguments(f"PostgreSQL cannot be given a value: {error}") from error
 
 
 async def rows(db: Database, text: str, *args: Any) -> list[Row]:
