@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, overload
 
@@ -22,7 +23,7 @@ R = TypeVar("R")
 
 
 class Declare(Protocol):
-    """``app.job(…)`` with options: takes the function, gives its job."""
+    """Makes a job of a function or of a body; of options alone, what makes one with them."""
 
     @overload
     def __call__(
@@ -32,6 +33,7 @@ class Declare(Protocol):
             Coroutine[Any, Any, R | Retry | Snooze | Skip | Fail | Cancel],
         ],
         /,
+        **options: Unpack[JobOptions],
     ) -> Job[P, R]: ...
 
     @overload
@@ -39,6 +41,7 @@ class Declare(Protocol):
         self,
         fn: Callable[Concatenate[Context, P], R | Retry | Snooze | Skip | Fail | Cancel],
         /,
+        **options: Unpack[JobOptions],
     ) -> Job[P, R]: ...
 
     @overload
@@ -46,12 +49,22 @@ class Declare(Protocol):
         self,
         fn: Callable[P, Coroutine[Any, Any, R | Retry | Snooze | Skip | Fail | Cancel]],
         /,
+        **options: Unpack[JobOptions],
     ) -> Job[P, R]: ...
 
     @overload
     def __call__(
-        self, fn: Callable[P, R | Retry | Snooze | Skip | Fail | Cancel], /
+        self,
+        fn: Callable[P, R | Retry | Snooze | Skip | Fail | Cancel],
+        /,
+        **options: Unpack[JobOptions],
     ) -> Job[P, R]: ...
+
+    @overload
+    def __call__(self, body: Body, /, **options: Unpack[JobOptions]) -> Job[..., Any]: ...
+
+    @overload
+    def __call__(self, /, **options: Unpack[JobOptions]) -> Declare: ...
 
 
 class App:
@@ -80,55 +93,19 @@ class App:
         self.settings = settings
         self.registry = Registry()
 
-    @overload
-    def job(
-        self,
-        fn: Callable[
-            Concatenate[AsyncContext, P],
-            Coroutine[Any, Any, R | Retry | Snooze | Skip | Fail | Cancel],
-        ],
-        /,
-        **options: Unpack[JobOptions],
-    ) -> Job[P, R]: ...
-
-    @overload
-    def job(
-        self,
-        fn: Callable[Concatenate[Context, P], R | Retry | Snooze | Skip | Fail | Cancel],
-        /,
-        **options: Unpack[JobOptions],
-    ) -> Job[P, R]: ...
-
-    @overload
-    def job(
-        self,
-        fn: Callable[P, Coroutine[Any, Any, R | Retry | Snooze | Skip | Fail | Cancel]],
-        /,
-        **options: Unpack[JobOptions],
-    ) -> Job[P, R]: ...
-
-    @overload
-    def job(
-        self,
-        fn: Callable[P, R | Retry | Snooze | Skip | Fail | Cancel],
-        /,
-        **options: Unpack[JobOptions],
-    ) -> Job[P, R]: ...
-
-    @overload
-    def job(self, body: Body, /, **options: Unpack[JobOptions]) -> Job[..., Any]: ...
-
-    @overload
-    def job(self, /, **options: Unpack[JobOptions]) -> Declare: ...
-
-    def job(self, target: Any = None, /, **options: Any) -> Any:
-        """Declare a job: ``@app.job``, ``@app.job(queue="reports")`` or ``app.job(body, name=…)``.
+    @property
+    def job(self) -> Declare:
+        """Declares a job: ``@app.job``, ``@app.job(queue="reports")`` or ``app.job(body, name=…)``.
 
         The options, their defaults and what they mean: ``docs/howto/declare-jobs.md``.
         Raises ``DeclarationError`` when the job cannot be as it is declared.
         """
+        return self.declare
+
+    def declare(self, target: Any = None, /, **options: Any) -> Any:
+        """As ``job``, whose type says all that it takes and gives."""
         if target is None:
-            return lambda fn: self.job(fn, **options)
+            return partial(self.declare, **options)
         job = declare(target, options)
         self.registry.add(job)
         return job

@@ -18,6 +18,8 @@ from koken.model.duration import seconds
 from koken.model.timing import DEFAULT, PROFILES, Timing
 
 DAY = 86400.0
+SLOTS = range(1, 100_001)
+"""How many slots a worker may have in a queue."""
 KEEP = {
     "succeeded": 30 * DAY,
     "skipped": 30 * DAY,
@@ -102,8 +104,8 @@ def read_queues(value: Any) -> dict[str, int]:
     if not isinstance(value, Mapping) or not value:
         raise ValueError("write it as {reports = 4, default = 50}")
     for name, slots in value.items():
-        if isinstance(slots, bool) or not isinstance(slots, int) or slots < 1:
-            raise ValueError(f"queue {name} has {slots!r} slots; slots count from 1")
+        if isinstance(slots, bool) or not isinstance(slots, int) or slots not in SLOTS:
+            raise ValueError(f"queue {name} has {slots!r} slots; slots count from 1 to {SLOTS[-1]}")
     return dict(value)
 
 
@@ -165,14 +167,21 @@ def read_limits(value: Any, config: Config) -> dict[str, Any]:
         limits[name] = {}
         for key, number in item.items():
             if key == "limit":
-                limits[name]["limit"] = int(number)
+                limits[name]["limit"] = whole(number, f"queue {name}: limit", least=0)
             elif key == "rate":
                 limits[name]["rate"] = read_rate(number)
             elif key == "burst":
-                limits[name]["burst"] = int(number)
+                limits[name]["burst"] = whole(number, f"queue {name}: burst", least=1)
             else:
                 raise ValueError(f"queue {name} has no {key!r}; it has limit, rate and burst")
     return {"limits": limits}
+
+
+def whole(value: Any, what: str, *, least: int) -> int:
+    """A whole number that PostgreSQL's integer holds."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**31:
+        raise ValueError(f"{what} is {value!r}; it is a whole number from {least}")
+    return value
 
 
 def read_rate(value: str | float) -> float:
@@ -182,8 +191,8 @@ def read_rate(value: str | float) -> float:
         rate = float(number) / {"s": 1, "m": 60, "h": 3600}[unit if slash else "s"]
     except (KeyError, ValueError):
         raise ValueError(f"rate is {value!r}; write it as 10/s, 600/m or 1000/h") from None
-    if not rate > 0:
-        raise ValueError(f"rate is {value!r}; it is more than 0")
+    if not 1e-9 <= rate <= 1e6:
+        raise ValueError(f"rate is {value!r}; it is more than 0 and at most 1000000/s")
     return rate
 
 

@@ -88,7 +88,7 @@ def test_a_run_without_a_worker_and_astray_lines(koken: Koken, well: str) -> Non
     change(well, "alter table koken.run set (autovacuum_enabled = false)")
     assert wrong(koken("doctor", "--json")) == {
         "orphans": "1 running runs have no worker",
-        "log strays": "1 lines lie in log_line_other, which is never dropped",
+        "log strays": "1 lines lie in log_line_other, outside of their days",
         "schedules": "report should have fired 60 min ago",
         "vacuum": "autovacuum is off for koken.run",
     }
@@ -116,3 +116,18 @@ def test_a_pooler(koken: Koken, well: str, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setenv("KOKEN_LISTEN_URL", well)
         assert wrong(koken("doctor", "--json")) == {}
     assert value(well, "select count(*) from koken.run") == 0
+
+
+def test_a_full_queue_is_a_hint(koken: Koken, well: str) -> None:
+    koken("run", "greet")
+    koken("run", "greet")
+    change(
+        well,
+        "update koken.run set state = 'running', worker_id = (select max(id) from koken.worker)"
+        " where id = 1",
+    )
+    change(well, """update koken.worker set queues = '{"default": 1, "reports": 5}'""")
+    said = koken("doctor")
+    assert said.code == 0
+    place = said.lines.index("▲ queues         The one slot of queue default is taken; 1 ready.")
+    assert said.lines[place + 1].endswith("→ more slots or workers: koken worker --queue default")

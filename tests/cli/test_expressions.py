@@ -71,6 +71,10 @@ def test_an_end(terminal: Koken) -> None:
         ),
         (["5m", "--after", "noon"], "--after is 'noon'; write it as 2026-03-08T00:00:00-05:00"),
         (
+            ["5m", "--after", "9999-12-31T23:59:59-12:00"],
+            "--after: 9999-12-31T23:59:59-12:00 is outside of the years 1 to 8999",
+        ),
+        (
             ["5m", "--after", "2026-01-01"],
             "--after '2026-01-01' has no time zone; add one, such as 2026-01-01T00:00:00+00:00",
         ),

@@ -117,7 +117,9 @@ def test_jobs_that_are_retired(koken: Koken, database_url: str) -> None:
     koken("run", "greet")
     change(database_url, "update koken.job set retired_at = now() - interval '3 days'")
     assert koken("jobs").out.startswith("No jobs yet.")
-    assert narrow(koken("jobs", "--retired"))[2] == "greet  –  retired … ago  –  default"
+    assert (
+        narrow(koken("jobs", "--retired"))[2] == "greet  ○ ready … ago  retired … ago  –  default"
+    )
 
 
 def test_jobs(koken: Koken, work: Callable[[], None]) -> None:

@@ -140,3 +140,14 @@ def test_interrupted(terminal: Koken, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_settings_files_count(terminal: Koken, folder: Path, database_url: str) -> None:
     (folder / "koken.toml").write_text(f'database_url = "{database_url}"\n')
     assert terminal("runs").out == "No runs yet. `koken run JOB` starts one.\n"
+
+
+@pytest.mark.parametrize(
+    "words", [["show", "\udcff"], ["run", "greet", "name=\udcff"], ["--by", "a\0", "runs"]]
+)
+def test_words_that_are_no_text(terminal: Koken, words: list[str]) -> None:
+    """Bytes of a command line that are no UTF-8."""
+    said = terminal(*words)
+    assert said.code == 2
+    assert said.err.endswith(" is no text in UTF-8; nothing was done\n")
+    assert said.err.isascii()

@@ -98,8 +98,10 @@ def test_queue(koken: Koken, database_url: str) -> None:
     [
         (["--limit", "x"], "--limit is 'x'; write a number such as 4, or none"),
         (["--limit", "-1"], "--limit is '-1'; write a number such as 4, or none"),
+        (["--limit", "9" * 5000], f"--limit is '{'9' * 5000}'; write a number such as 4, or none"),
+        (["--rate", "inf"], "--rate is 'inf'; it is more than 0 and at most 1000000/s, or none"),
         (["--rate", "5/x"], "--rate is '5/x'; write it as 10/s, 600/m or 1000/h, or none"),
-        (["--rate", "0"], "--rate is '0'; it is more than 0, or none"),
+        (["--rate", "0"], "--rate is '0'; it is more than 0 and at most 1000000/s, or none"),
     ],
 )
 def test_queue_refuses(koken: Koken, words: list[str], message: str) -> None:

@@ -126,3 +126,22 @@ def test_waited_for(koken: Koken, database_url: str) -> None:
     )
     said = koken("run", "greet", "--key", "k", "--wait")
     assert (said.code, said.lines) == (0, ['greet 1  ✓ succeeded in 0 ms → [1,"a"]'])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--key", ""),
+        ("--priority", "99999999999"),
+        ("--at", "9999-12-31T23:59:59-12:00"),
+        ("--delay", "1e300"),
+        ("--delay", "9999999999d"),
+        ("--args", '{"name": "\\ud800"}'),
+        ("--args", '{"name": "\\u0000"}'),
+    ],
+)
+def test_values_that_cannot_be(koken: Koken, words: tuple[str, str]) -> None:
+    """Refused before anything is started, as input."""
+    said = koken("run", "greet", *words)
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert koken("runs").out == "No runs yet. `koken run JOB` starts one.\n"

@@ -166,7 +166,10 @@ def test_refuses_tables_that_do_not_fit(
     ("words", "message"),
     [
         (["--queue", "reports:x"], "--queue: 'reports:x' is no queue; write it as reports:4"),
-        (["--queue", "reports:0"], "--queue: queue reports has 0 slots; slots count from 1"),
+        (
+            ["--queue", "reports:0"],
+            "--queue: queue reports has 0 slots; slots count from 1 to 100000",
+        ),
         (["--grace", "soon"], "--grace is 'soon'; write it as '90s', '5m', '12h' or '1d 6h'"),
     ],
 )

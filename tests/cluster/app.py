@@ -153,12 +153,21 @@ def narrow(ctx: Context, gate: str = "go") -> str:
     return wait_for(ctx, gate)
 
 
-@app.job(effect="pure", queue="narrow")
-async def narrow_quick(ctx: AsyncContext) -> None:
-    """Tells how many of its queue are under way, itself included."""
+async def for_a_moment(ctx: AsyncContext) -> None:
+    """Be under way for so long that another one could be seen beside it."""
     note("began", ctx)
     await asyncio.sleep(LOOK)
     note("ended", ctx)
+
+
+@app.job(effect="pure", queue="narrow")
+async def narrow_quick(ctx: AsyncContext) -> None:
+    await for_a_moment(ctx)
+
+
+@app.job(effect="pure", lock=koken.Lock("drawer", limit=3))
+async def locked_quick(ctx: AsyncContext) -> None:
+    await for_a_moment(ctx)
 
 
 @app.job(effect="pure")

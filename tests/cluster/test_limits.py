@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
+from koken.define.job import Job
 from koken.engine import queues
 from koken.model.run import Run
 from koken.store.database import Database
@@ -33,12 +36,16 @@ def most_at_once(cluster: Cluster) -> int:
     return most
 
 
-async def test_a_queue_limit_over_two_workers(cluster: Cluster) -> None:
+LIMITED = [app.narrow_quick, app.locked_quick]
+
+
+@pytest.mark.parametrize("job", LIMITED, ids=["of a queue", "of a lock"])
+async def test_a_limit_over_two_workers(cluster: Cluster, job: Job[..., Any]) -> None:
     """Limit 3, two workers with 20 slots each: never more than 3 at once, and 3 are used."""
     await limit(cluster, 3)
     for _ in range(2):
         await cluster.worker(worker=ROOM)
-    runs = await cluster.client.start_many(app.narrow_quick, [{}] * 100)
+    runs = await cluster.client.start_many(job, [{}] * 100)
     await cluster.all_in("succeeded", runs, 30)
     assert most_at_once(cluster) == 3
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+import pytest
 import pytest_asyncio
 
+from koken import AsyncClient
 from koken.engine import claim, register
+from koken.errors import DatabaseUnreachable
 from koken.model.run import Run
 from koken.store.database import Database
 from tests.cluster import app
@@ -99,6 +103,24 @@ async def test_cut_off_for_longer_than_the_lease(cluster: Cluster, proxy: FaultP
     cluster.open()
     await cluster.all_in("succeeded", [fragile, pure])
     assert [run.result for run in await cluster.client.find("")] == ["lease 2", "lease 2"]
+
+
+async def test_a_start_whose_answer_is_lost(cluster: Cluster, proxy: FaultProxy) -> None:
+    """The caller hears nothing, starts again with the same key, and there is one run."""
+    await cluster.worker()
+    keyed = app.quick.using(idempotency_key="order 7")
+    async with AsyncClient(proxy.url) as client:
+        before = await client.start(app.quick, 1)
+        proxy.swallow = Way.ANSWERS
+        lost = asyncio.ensure_future(client.start(keyed, 7))
+        await until(lambda: cluster.value("select count(*) = 2 from koken.run"))
+        proxy.reset()
+        proxy.swallow = Way.NONE
+        with pytest.raises(DatabaseUnreachable):
+            await lost
+        again = await client.start(keyed, 7)
+    assert again.id == before.id + 1
+    await ended_once(cluster, [before, again])
 
 
 async def test_a_claim_that_arrives_late(cluster: Cluster) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -99,6 +99,32 @@ def test_using_adds_to_an_earlier_using() -> None:
         (
             {"idempotency_key": " "},
             {"idempotency_key": "the key is empty; leave it out, or write a key"},
+        ),
+        (
+            {"idempotency_key": "k\0"},
+            {
+                "idempotency_key": "the key holds a NUL character, which PostgreSQL cannot store",
+            },
+        ),
+        (
+            {"idempotency_key": "k\udcff"},
+            {"idempotency_key": "the key holds a lone surrogate, which is no character"},
+        ),
+        (
+            {"run_at": datetime.max.replace(tzinfo=UTC)},
+            {"run_at": "9999-12-31T23:59:59.999999+00:00 is outside of the years 1 to 8999"},
+        ),
+        (
+            {"logical_time": datetime.min.replace(tzinfo=timezone(timedelta(hours=14)))},
+            {"logical_time": "0001-01-01T00:00:00+14:00 is outside of the years 1 to 8999"},
+        ),
+        (
+            {"delay": "400000d"},
+            {"delay": "delay is '400000d'; a duration is at most 1,000 years"},
+        ),
+        (
+            {"delay": 10**400},
+            {"delay": f"delay is {10**400!r}; a duration is finite and not negative"},
         ),
         (
             {"idempotency_key": "k" * 501},

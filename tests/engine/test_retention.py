@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
+from pathlib import Path
 
 from koken.config import KEEP
 from koken.engine import control, fire, prune, queues, wake
@@ -96,6 +98,37 @@ async def test_each_outcome_and_each_job_has_its_time(house: House) -> None:
     await house.pass_time(days=31)
     await prune.prune(house.db, KEEP)
     assert await left(house) == kept
+
+
+async def test_a_workspace_has_its_time(house: House) -> None:
+    """As the docs say: set by SQL, for the outcomes that it names; a job's own rule wins."""
+    await house.job("usual")
+    await house.job("long", keep={"succeeded": 90 * DAY})
+    for workspace in ("default", "acme"):
+        for job in ("usual", "long"):
+            for state in (State.FAILED, State.SUCCEEDED, State.SUCCEEDED):
+                await house.start(job, workspace=workspace)
+                (run,) = await house.claim()
+                await house.finish(run, state)
+    page = Path(__file__).parents[2] / "docs" / "howto" / "run-in-production.md"
+    (statement,) = re.findall(r"^update koken\.workspace .*$", page.read_text(), re.MULTILINE)
+    await house.rows(statement)
+    await house.pass_time(days=2)
+    assert (await prune.prune(house.db, KEEP, dry_run=True)).runs == 1
+    await house.pass_time(days=6)
+    await prune.prune(house.db, KEEP)
+    kept = await house.rows(
+        "select w.name as workspace, j.name as job, array_agg(r.state order by r.id) as states"
+        " from koken.run r join koken.job j on j.id = r.job_id"
+        " join koken.workspace w on w.id = r.workspace_id group by 1, 2 order by 1, 2"
+    )
+    whole = ["failed", "succeeded", "succeeded"]
+    assert [tuple(row.values()) for row in kept] == [
+        ("acme", "long", whole[1:]),
+        ("acme", "usual", whole[2:]),
+        ("default", "long", whole),
+        ("default", "usual", whole),
+    ]
 
 
 async def test_what_hangs_on_a_run_goes_with_it(house: House) -> None:

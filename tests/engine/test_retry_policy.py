@@ -45,7 +45,7 @@ FAILED = raised(OSError("no space left"))
         (Backoff("fixed", base="5m", jitter=0), [300] * 5),
         (Backoff(base="1h", cap="3000d", jitter=0), [3600, *[259_200_000.0] * 4]),
         (Backoff(base="90000d", cap="90000d", jitter=0), [10 * YEAR] * 5),
-        (lambda attempt, _: 2.0**attempt, [2, *[10 * YEAR] * 4]),
+        (lambda attempt, _: 2**attempt, [2, *[10 * YEAR] * 4]),
     ],
     ids=["exponential", "linear", "fixed", "high cap", "beyond all", "own function"],
 )

@@ -72,8 +72,9 @@ def show_queues(found: Sequence[QueueRow], now: datetime) -> None:
 
 def taken(row: QueueRow) -> str:
     """That a queue is full, in a sentence."""
-    slots = words.counted(row.slots, "slot")
-    return f"All {slots} of queue {row.name} are taken; {words.capped(row.ready)} ready."
+    many = f"All {row.slots} slots of queue {row.name} are"
+    told = many if row.slots > 1 else f"The one slot of queue {row.name} is"
+    return f"{told} taken; {words.capped(row.ready)} ready."
 
 
 def rate(starts: float) -> str:

@@ -101,6 +101,8 @@ def wait(job: Job[..., Any], attempt: int, error: Exception | None, chance: floa
     if isinstance(rule, Backoff):
         return rule.delay(attempt, chance)
     given = rule(attempt, error or Exception("the error is in another process"))
+    if isinstance(given, int | float):
+        given = min(given, LONGEST_DELAY)  # what grows without end is no mistake of the rule
     return None if given is None else min(seconds(given, name="backoff"), LONGEST_DELAY)
 
 
