@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Coroutine, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, overload
 
@@ -23,7 +22,7 @@ R = TypeVar("R")
 
 
 class Declare(Protocol):
-    """Makes a job of a function or of a body; of options alone, what makes one with them."""
+    """``app.job(…)`` with options: takes the function, gives its job."""
 
     @overload
     def __call__(
@@ -33,7 +32,6 @@ class Declare(Protocol):
             Coroutine[Any, Any, R | Retry | Snooze | Skip | Fail | Cancel],
         ],
         /,
-        **options: Unpack[JobOptions],
     ) -> Job[P, R]: ...
 
     @overload
@@ -41,7 +39,6 @@ class Declare(Protocol):
         self,
         fn: Callable[Concatenate[Context, P], R | Retry | Snooze | Skip | Fail | Cancel],
         /,
-        **options: Unpack[JobOptions],
     ) -> Job[P, R]: ...
 
     @overload
@@ -49,22 +46,12 @@ class Declare(Protocol):
         self,
         fn: Callable[P, Coroutine[Any, Any, R | Retry | Snooze | Skip | Fail | Cancel]],
         /,
-        **options: Unpack[JobOptions],
     ) -> Job[P, R]: ...
 
     @overload
     def __call__(
-        self,
-        fn: Callable[P, R | Retry | Snooze | Skip | Fail | Cancel],
-        /,
-        **options: Unpack[JobOptions],
+        self, fn: Callable[P, R | Retry | Snooze | Skip | Fail | Cancel], /
     ) -> Job[P, R]: ...
-
-    @overload
-    def __call__(self, body: Body, /, **options: Unpack[JobOptions]) -> Job[..., Any]: ...
-
-    @overload
-    def __call__(self, /, **options: Unpack[JobOptions]) -> Declare: ...
 
 
 class App:
@@ -93,19 +80,55 @@ class App:
         self.settings = settings
         self.registry = Registry()
 
-    @property
-    def job(self) -> Declare:
-        """Declares a job: ``@app.job``, ``@app.job(queue="reports")`` or ``app.job(body, name=…)``.
+    @overload
+    def job(
+        self,
+        fn: Callable[
+            Concatenate[AsyncContext, P],
+            Coroutine[Any, Any, R | Retry | Snooze | Skip | Fail | Cancel],
+        ],
+        /,
+        **options: Unpack[JobOptions],
+    ) -> Job[P, R]: ...
+
+    @overload
+    def job(
+        self,
+        fn: Callable[Concatenate[Context, P], R | Retry | Snooze | Skip | Fail | Cancel],
+        /,
+        **options: Unpack[JobOptions],
+    ) -> Job[P, R]: ...
+
+    @overload
+    def job(
+        self,
+        fn: Callable[P, Coroutine[Any, Any, R | Retry | Snooze | Skip | Fail | Cancel]],
+        /,
+        **options: Unpack[JobOptions],
+    ) -> Job[P, R]: ...
+
+    @overload
+    def job(
+        self,
+        fn: Callable[P, R | Retry | Snooze | Skip | Fail | Cancel],
+        /,
+        **options: Unpack[JobOptions],
+    ) -> Job[P, R]: ...
+
+    @overload
+    def job(self, body: Body, /, **options: Unpack[JobOptions]) -> Job[..., Any]: ...
+
+    @overload
+    def job(self, /, **options: Unpack[JobOptions]) -> Declare: ...
+
+    def job(self, target: Any = None, /, **options: Any) -> Any:
+        """Declare a job: ``@app.job``, ``@app.job(queue="reports")`` or ``app.job(body, name=…)``.
 
         The options, their defaults and what they mean: ``docs/howto/declare-jobs.md``.
         Raises ``DeclarationError`` when the job cannot be as it is declared.
         """
-        return self.declare
-
-    def declare(self, target: Any = None, /, **options: Any) -> Any:
-        """As ``job``, whose type says all that it takes and gives."""
         if target is None:
-            return partial(self.declare, **options)
+            return lambda fn: self.job(fn, **options)
         job = declare(target, options)
         self.registry.add(job)
         return job

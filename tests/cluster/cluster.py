@@ -26,7 +26,7 @@ from tests.support.postgres import scratch_directory
 ROOT = Path(__file__).parents[2]
 FOLDER = "KOKEN_TEST_FOLDER"
 TIMING = Timing(
-    beat=0.5, beat_deadline=1.5, stop_after=3, kill_after=8, lease=9.2, confirm=3, sweep=0.5
+    beat=0.4, beat_deadline=1.2, stop_after=2.5, kill_after=7.5, lease=8.6, confirm=2.7, sweep=0.4
 )
 """The shortest that the rules allow, with some room for a busy machine."""
 MARGIN = 5.0

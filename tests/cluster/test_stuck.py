@@ -11,7 +11,7 @@ async def test_a_body_that_blocks_the_loop_keeps_the_lease(cluster: Cluster) -> 
     """The worker's loop stands still for longer than the lease; nobody takes the run over."""
     for _ in range(2):
         await cluster.worker()
-    run = await cluster.client.start(app.blocking, TIMING.lease + TIMING.confirm)
+    run = await cluster.client.start(app.blocking, TIMING.lease + 1)
     ended = await cluster.client.wait(run, TIMING.takeover + 15)
     assert ended.state is State.SUCCEEDED
     rows = await cluster.rows("select lease, attempt, infra_attempt from koken.run")

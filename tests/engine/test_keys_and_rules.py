@@ -8,16 +8,18 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from koken.engine import control, publish, register
-from koken.engine.claim import from_bottom, shared_out
+from koken.engine import control, publish, queues, register
+from koken.engine.claim import from_bottom, limited, shared_out
 from koken.engine.finish import Ending, finish
 from koken.engine.fire import fire
+from koken.engine.grant import sweep
 from koken.engine.wake import expire
 from koken.errors import InvalidArguments, KokenError, Locked, Overlapping
 from koken.model.job import JobSpec
 from koken.model.policy import Lock, Overlap
 from koken.model.schedule import Schedule
 from koken.model.states import State
+from koken.views import runs
 from tests.support.house import ARGUMENTS, House
 
 
@@ -284,3 +286,65 @@ async def test_many_schedules_with_much_to_make_up_for_go_in_several_transaction
     await house.pass_time(hours=1, minutes=40)
     await fire(house.db)
     assert await house.value("select count(*) from koken.tick where verdict = 'started'") == 1200
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("run_at => '20000-01-01'", "at most 100 years ahead"),
+        ("delay => '10000 years'", "at most 100 years ahead"),
+        ("logical_time => '20000-01-01'", "years 1000 to 9000"),
+        ("logical_time => '0044-03-15 BC'", "years 1000 to 9000"),
+    ],
+)
+async def test_instants_that_nobody_can_read_are_refused(
+    house: House, argument: str, message: str
+) -> None:
+    """One such row would stop every worker that claims it."""
+    await house.job()
+    with pytest.raises(InvalidArguments, match=message):
+        await house.value(f"select koken.enqueue('report', '{{}}', {argument})")
+    assert await house.value("select count(*) from koken.run") == 0
+
+
+async def test_a_key_is_of_a_reasonable_length(house: House) -> None:
+    await house.job(lock=Lock("k:{who}"))
+    with pytest.raises(InvalidArguments, match="it may have 500"):
+        await house.start(who="x" * 20_000)
+
+
+async def test_arguments_that_python_cannot_read_break_no_list(house: House) -> None:
+    await house.job(parameters={})
+    await house.value(f"select koken.enqueue('report', '{{\"n\": 1{'0' * 5000}}}')")
+    (run,) = await runs.find(house.db, "", workspace="default")
+    assert run.args["?"].startswith('{"n": 1000')
+
+
+async def test_replace_in_an_open_transaction_holds_up_no_finish(house: House) -> None:
+    """The running one is asked to stop once the caller has committed."""
+    await house.job(overlap=Overlap.REPLACE)
+    await house.start()
+    (running,) = await house.claim()
+    caller = await asyncpg.connect(house.db.url)
+    async with caller.transaction():
+        newest = await caller.fetchval("select koken.enqueue('report')")
+        assert (await house.row(running.id))["cancel_requested_at"] is None
+        await asyncio.wait_for(house.finish(running, State.READY, outcome="returned"), 5)
+        (running,) = await house.claim()
+    await caller.close()
+    await sweep(house.db)
+    assert (await house.row(running.id))["cancel_requested_at"] == house.now
+    await house.finish(running, State.CANCELLED)
+    assert await house.state(newest) == "ready"
+
+
+async def test_a_new_rate_counts_from_now(house: House) -> None:
+    await house.job(queue="g")
+    await house.start_many(5)
+    worker = await house.hire(g=10)
+    ids = await register.queue_ids(house.db, {"g": 1})
+    await queues.set_limits(house.db, "g", rate=1 / 3600, by="mira", reason=None)
+    assert (await limited(house.db, worker, ids["g"], 10))[0] == 1
+    assert (await limited(house.db, worker, ids["g"], 10))[0] == 0
+    await queues.set_limits(house.db, "g", rate=100.0, burst=3, by="mira", reason=None)
+    assert (await limited(house.db, worker, ids["g"], 10))[0] == 3

@@ -11,7 +11,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -69,7 +69,8 @@ def app_and_config(common: Common) -> tuple[App, Config]:
     """The app with all settings, for commands that cannot do without one."""
     find_private()
     app = read_app(address_of_app(common))
-    return app, checked(load(app.settings))
+    config = checked(load(app.settings))
+    return app, replace(config, app=address_of_app(common))
 
 
 def find_private() -> str:

@@ -7,9 +7,16 @@ imported or opened; as the first process of a container nobody else would hear t
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import threading
 from contextlib import suppress
 from types import FrameType
+
+LAST = 25.0
+"""Seconds after the second request, after which the process leaves whatever hangs in it."""
+LEFT = 70
+"""Its exit code then."""
 
 
 class Stopping:
@@ -28,6 +35,10 @@ class Stopping:
     def heard(self, _: int, __: FrameType | None) -> None:
         """A signal: tell the loop; before there is one, a second signal ends what is slow."""
         self.count += 1
+        if self.count == 2:
+            last = threading.Timer(LAST, os._exit, [LEFT])
+            last.daemon = True
+            last.start()
         if self.loop is not None:
             with suppress(RuntimeError):  # the loop is closed: we are leaving already
                 self.loop.call_soon_threadsafe(self.ring)

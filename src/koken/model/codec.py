@@ -6,6 +6,7 @@ refused, their odd characters are shown in an escaped form and long ones are cut
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ TRACEBACK_LIMIT = 40_000
 LINE_LIMIT = 8_000
 """Characters of a log line; longer ones go on in the next."""
 
+DIGITS = re.compile(r"\d{4000}")
 ODD = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -52,7 +54,25 @@ def encode(value: Any, *, name: str) -> str:
         )
     if "\\u0000" in text or "NaN" in text or "Infinity" in text:
         check(from_json(text), name)
+    if DIGITS.search(text):
+        refuse_unreadable(text, name)
     return text
+
+
+def refuse_unreadable(text: str, name: str) -> None:
+    """Raise ``Unstorable`` for numbers so long that Python does not read them back."""
+    try:
+        json.loads(text)
+    except ValueError as error:
+        raise Unstorable(f"{name} cannot be read back: {error}") from None
+
+
+def decode_whatever(text: str) -> Any:
+    """The value of a JSON text, or the text where Python cannot read it: lists must not break."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def surrogate_or(error: Exception, name: str) -> str:

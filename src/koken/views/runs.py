@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from koken.errors import InvalidArguments, NotFound
+from koken.model import codec
 from koken.model.run import Failure, Progress, Run, Trigger, TriggerKind, Wait, stamp
 from koken.model.states import State, WaitCause
 from koken.store.database import Database, Row
@@ -41,6 +42,12 @@ MOST = 1000
 """Runs in one page."""
 
 
+def arguments(text: str) -> dict[str, Any]:
+    """The arguments of a run; as one text under "?" where they cannot be read."""
+    found = codec.decode_whatever(text)
+    return found if isinstance(found, dict) else {"?": found}
+
+
 def run_of(row: Row) -> Run[Any]:
     """A row as a snapshot."""
     failure = json.loads(row["error"]) if row["error"] else None
@@ -64,8 +71,8 @@ def run_of(row: Row) -> Run[Any]:
             due_at=row["logical_at"] if row["schedule"] else None,
             since=row["since_at"],
         ),
-        args=json.loads(row["args"] or "{}"),
-        result=json.loads(row["result"]) if row["result"] else None,
+        args=arguments(row["args"] or "{}"),
+        result=codec.decode_whatever(row["result"]) if row["result"] else None,
         error=Failure.from_json(failure) if failure and state is not State.SUCCEEDED else None,
         progress=Progress(percent=row["progress"], message=row["progress_text"] or ""),
         wait=Wait(cause=WaitCause(row["wait_cause"]), until=row["wake_at"])

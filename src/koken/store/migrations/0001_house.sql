@@ -364,6 +364,10 @@ begin
     end if;
     filled := filled || value;
   end loop;
+  if length(filled) > 500 then
+    raise exception 'the key % has % characters when it is filled; it may have 500', p_template,
+      length(filled) using errcode = 'KK422', detail = '{"argument": "key"}';
+  end if;
   return filled;
 end $$;
 
@@ -468,6 +472,20 @@ create function koken.other_live_run(
      where overlap_key is null and state in ('blocked', 'ready', 'running', 'waiting')) live
 $$;
 
+-- Refuses instants that no calendar of a client can read; 100 years ahead is far enough for a start.
+create function koken.check_instants(p_due_at timestamptz, p_logical_at timestamptz) returns void
+language plpgsql stable as $$
+begin
+  if p_due_at > koken.now() + interval '100 years' then
+    raise exception 'a start lies at most 100 years ahead, not at %', p_due_at using errcode = 'KK422',
+      detail = '{"argument": "run_at"}';
+  end if;
+  if p_logical_at not between '1000-01-01 00:00+00' and '9000-01-01 00:00+00' then
+    raise exception 'the logical time is %; it lies in the years 1000 to 9000', p_logical_at
+      using errcode = 'KK422', detail = '{"argument": "logical_time"}';
+  end if;
+end $$;
+
 -- A job's current version, its own workspace before the common one.
 create function koken.version_of(p_job text, p_workspace_id int) returns koken.job_version
 language plpgsql stable as $$
@@ -562,6 +580,10 @@ declare
 begin
   r.workspace_id := koken.workspace_id(p_workspace);
   v := koken.version_of(p_job, r.workspace_id);
+  perform koken.check_instants(due_at, p_logical_at);
+  if jsonb_typeof(coalesce(p_args, '{}')) <> 'object' then
+    raise exception 'the arguments of % are no JSON object', p_job using errcode = 'KK422';
+  end if;
   full_args := v.defaults || coalesce(p_args, '{}');
   perform koken.check_names(p_job, v, full_args);
 
@@ -683,32 +705,42 @@ begin
   end if;
 end $$;
 
--- For overlap 'replace': asks the running one to stop and ends those that wait. Locks are taken by id.
+-- For overlap 'replace': ends those that wait. The running one is asked by the next grant, in a
+-- transaction of the engine: a caller's open transaction must not hold the row that a worker finishes.
 create function koken.make_way(p_workspace_id int, p_overlap_key text, p_by text) returns void
 language plpgsql as $$
-declare
-  r record;
-  because jsonb := '{"type": "Cancel", "message": "replaced by a newer start"}';
+declare r record;
 begin
   for r in
-    select id, job_id, state, worker_id, cancel_requested_at from koken.run
+    select id, job_id from koken.run
      where workspace_id = p_workspace_id and overlap_key = p_overlap_key
-       and state in ('blocked', 'ready', 'running', 'waiting')
+       and state in ('blocked', 'ready', 'waiting')
      order by id for update
   loop
-    if r.state = 'running' then
-      continue when r.cancel_requested_at is not null;
-      update koken.run set cancel_requested_at = koken.now(), error = because
-       where id = r.id and state = 'running';
-      perform pg_notify('koken', 'cancel ' || r.worker_id);
-    else
-      update koken.run set state = 'cancelled', finished_at = koken.now(), wait_cause = null,
-             wake_at = null, error = because
-       where id = r.id and state in ('blocked', 'ready', 'waiting');
-      delete from koken.hold where run_id = r.id;
-    end if;
+    update koken.run set state = 'cancelled', finished_at = koken.now(), wait_cause = null,
+           wake_at = null, error = '{"type": "Cancel", "message": "replaced by a newer start"}'
+     where id = r.id and state in ('blocked', 'ready', 'waiting');
+    delete from koken.hold where run_id = r.id;
     insert into koken.event (workspace_id, verb, by, reason, run_id, job_id)
     values (p_workspace_id, 'cancel', coalesce(p_by, session_user), 'replaced by a newer start', r.id,
+            r.job_id);
+  end loop;
+end $$;
+
+-- Asks the running holders of a lock to stop, for one in line that replaces them.
+create function koken.ask_to_stop(p_lock_id bigint, p_by text) returns void language plpgsql as $$
+declare r record;
+begin
+  for r in
+    update koken.run set cancel_requested_at = koken.now(),
+           error = '{"type": "Cancel", "message": "replaced by a newer start"}'
+     where id in (select h.run_id from koken.hold h where h.lock_id = p_lock_id and h.granted_at is not null)
+       and state = 'running' and cancel_requested_at is null
+    returning id, workspace_id, job_id, worker_id
+  loop
+    perform pg_notify('koken', 'cancel ' || r.worker_id);
+    insert into koken.event (workspace_id, verb, by, reason, run_id, job_id)
+    values (r.workspace_id, 'cancel', coalesce(p_by, session_user), 'replaced by a newer start', r.id,
             r.job_id);
   end loop;
 end $$;
@@ -737,6 +769,7 @@ begin
   end if;
   perform koken.check_names(p_job, v, v.defaults || a.args)
      from unnest(p_args) a(args) where a.args <> '{}' or v.required <> '{}';
+  perform koken.check_instants(due_at, null);
   q_id := case when p_queue is null then v.queue_id else koken.queue_id(p_queue) end;
   return query
     with fresh as materialized (
@@ -788,19 +821,24 @@ declare
   fits boolean;
 begin
   for l in
-    select id, max_holders from koken.lock where id = any(p_lock_ids) order by id for no key update
+    select id, kind, max_holders from koken.lock where id = any(p_lock_ids) order by id for no key update
   loop
     select count(*), count(*) filter (where mode = 'shared') into held, held_shared
       from koken.hold where lock_id = l.id and granted_at is not null;
     for waiter in
-      select run_id, mode, when_held from koken.hold
-       where lock_id = l.id and granted_at is null and not_before <= koken.now()
-       order by rank, run_id limit 500
+      select h.run_id, h.mode, h.when_held, r.overlap = 'replace' and l.kind = 'overlap' as replaces,
+             r.trigger_by
+        from koken.hold h join koken.run r on r.id = h.run_id
+       where h.lock_id = l.id and h.granted_at is null and h.not_before <= koken.now()
+       order by h.rank, h.run_id limit 500
     loop
       fits := koken.fits(waiter.mode, held, held_shared, l.max_holders);
       if not fits and waiter.when_held <> 'wait' then
         perform koken.turn_away(waiter.run_id, l.id, waiter.when_held);
         continue;
+      end if;
+      if not fits and waiter.replaces then
+        perform koken.ask_to_stop(l.id, waiter.trigger_by);
       end if;
       exit when not fits;
       if koken.hand_over(waiter.run_id, l.id) then

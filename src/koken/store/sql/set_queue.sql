@@ -3,7 +3,8 @@ with q as (
   update koken.queue
      set max_running = case when $2::boolean then $3::int else max_running end,
          rate = case when $4::boolean then $5::float8 else rate end,
-         burst = case when $4::boolean then $6::int else burst end
+         burst = case when $4::boolean then $6::int else burst end,
+         rate_at = case when $4::boolean then null else rate_at end
    where name = $1
   returning id, name, max_running, rate, burst),
 recorded as (
