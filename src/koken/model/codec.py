@@ -110,13 +110,18 @@ def clean(text: str, limit: int = MESSAGE_LIMIT) -> str:
     """``text`` with NUL and lone surrogates shown as escapes, cut to ``limit`` characters."""
     if len(text) > limit:
         text = f"{text[:limit]}… (cut: {len(text):,} characters)"
-    return ODD.sub(
-        lambda odd: f"\\x{ord(odd[0]):02x}" if odd[0] == "\x00" else f"\\u{ord(odd[0]):04x}", text
-    )
+    return escaped(text)
 
 
 def clean_end(text: str, limit: int = TRACEBACK_LIMIT) -> str:
     """As ``clean``, but keeps the end."""
     if len(text) > limit:
         text = f"… (cut: {len(text):,} characters)\n{text[-limit:]}"
-    return clean(text, limit * 2)
+    return escaped(text)
+
+
+def escaped(text: str) -> str:
+    """``text`` with what PostgreSQL cannot store shown as escapes."""
+    return ODD.sub(
+        lambda odd: f"\\x{ord(odd[0]):02x}" if odd[0] == "\x00" else f"\\u{ord(odd[0]):04x}", text
+    )
