@@ -158,6 +158,9 @@ async def lists_read_little(filled: House) -> None:
         for query, expected in LISTS.items():
             assert await blocks_of(db, query, expected) < MOST_BLOCKS, query
         assert await blocks_of(db, "job:report", 50, end=900) < MOST_BLOCKS
+        await filled.rows("insert into koken.workspace (name) values ('acme')")
+        for query in ("", "job:report", "state:failed"):
+            assert await blocks_of(db, query, 0, workspace="acme") < MOST_BLOCKS, query
         async with reading(db) as session:
             counting = Counting(session.connection, session.schema, session.deadline)
             await counting.fetch_text(catalog.JOBS, "default", False)
@@ -166,11 +169,18 @@ async def lists_read_little(filled: House) -> None:
         await db.close()
 
 
-async def blocks_of(db: Database, query: str, expected: int, end: int | None = None) -> int:
+async def blocks_of(
+    db: Database,
+    query: str,
+    expected: int,
+    *,
+    workspace: str = "default",
+    end: int | None = None,
+) -> int:
     """How many blocks a page of a list touches; it has so many runs."""
     async with reading(db) as session:
         counting = Counting(session.connection, session.schema, session.deadline)
-        found = await page(counting, parse(query), workspace="default", limit=50, end=end)
+        found = await page(counting, parse(query), workspace=workspace, limit=50, end=end)
         await counting.fetch_text(runs.THESE, found)
     assert len(found) == expected, query
     return counting.blocks
