@@ -14,7 +14,7 @@ from koken.executors import Command
 app = koken.App("poison")
 
 HUGE = 10**140_000
-"""JSON has no limit for numbers; PostgreSQL's numeric has."""
+"""JSON has no limit for numbers; Python's reading and PostgreSQL's numeric have."""
 VALUES: dict[str, Callable[[], Any]] = {
     "nul": lambda: "before\x00after",
     "surrogate": lambda: "before\ud800after",

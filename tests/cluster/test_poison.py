@@ -16,7 +16,7 @@ REASONS = {
     "infinity": "is -inf, which JSON has no form for",
     "10 MB": "4,194,304",
     "no JSON": "object",
-    "huge number": "num",
+    "huge number": "4300 digits",
     "deep": "depth",
     "key": "NUL",
     "bytes": "utf",
@@ -41,6 +41,21 @@ async def test_results(cluster: Cluster) -> None:
         assert REASONS[kind] in ended.error.message, kind
         assert ended.attempt == 1
     assert worker.code is None
+
+
+async def test_what_only_the_database_refuses(cluster: Cluster) -> None:
+    """Two poisonous answers in batches of good ones: they fail alone, the others are stored."""
+    await cluster.rows("alter table koken.run add check (result not in ('13', '31'))")
+    await cluster.worker(app="tests.cluster.poison:app")
+    runs = await cluster.client.start_many(poison.plain, [{"value": n} for n in range(100)])
+    bad = [runs[13], runs[31]]
+    await cluster.all_in("failed", bad)
+    await cluster.all_in("succeeded", [run for run in runs if run not in bad])
+    for run in bad:
+        error = (await cluster.client.get(run)).error
+        assert error is not None
+        assert error.type == "Unstorable"
+        assert "its answer cannot be stored: new row for relation" in error.message
 
 
 @pytest.mark.parametrize("job", [poison.kept, poison.saved], ids=["step", "save"])

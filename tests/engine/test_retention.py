@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.support.house import NOON, House, open_house
 
 HOUR = dict.fromkeys(KEEP, 3600.0)
 DAY = 86400.0
+LINE = "insert into koken.log_line (run_id, lease, at, level, stream, text) values"
 
 
 async def ended(house: House, job: str, state: State) -> int:
@@ -152,8 +154,7 @@ async def test_ticks_and_logs_go_in_their_time(house: House) -> None:
         await house.pass_time(hours=1)
         await fire.fire(house.db)
     await prune.partition(house.db, KEEP)
-    line = "insert into koken.log_line (run_id, lease, at, level, stream, text) values"
-    await house.rows(f"{line} (1, 1, koken.now(), 'info', 'stdout', 'here')")
+    await house.rows(f"{LINE} (1, 1, koken.now(), 'info', 'stdout', 'here')")
     await prune.prune_rest(house.db, KEEP | {"ticks": 2.5 * 3600})
     assert await house.value("select count(*) from koken.tick") == 3
     await house.pass_time(days=29)
@@ -164,6 +165,23 @@ async def test_ticks_and_logs_go_in_their_time(house: House) -> None:
     assert await house.value("select count(*) from koken.log_line") == 0
     await prune.prune_rest(house.db, KEEP | {"ticks": 0.0})
     assert await house.value("select count(*) from koken.tick") == 1
+
+
+async def test_partitions_are_made_under_the_writers_hands(house: House) -> None:
+    """Lines that come in meanwhile neither stop the partition of their day nor get lost."""
+    written = 0
+
+    async def write_on() -> None:
+        nonlocal written
+        while not made.done():
+            await house.rows(f"{LINE} (1, 1, koken.now(), 'info', 'stdout', 'here')")
+            written += 1
+
+    made = asyncio.ensure_future(prune.partition(house.db, KEEP))
+    await asyncio.gather(made, *(write_on() for _ in range(8)))
+    assert await house.value("select count(*) from koken.log_line") == written
+    assert await house.value("select count(*) from koken.log_line_other") == 0
+    assert await house.value("select count(*) from koken.log_line_20260310") == written
 
 
 async def test_a_schema_with_an_odd_name(empty_database_url: str) -> None:

@@ -90,11 +90,16 @@ def name(day: date) -> str:
 
 
 async def make(db: Database, day: date) -> None:
-    """A partition for ``day``; lines that the default one took meanwhile move into it."""
+    """A partition for ``day``; lines that the default one took meanwhile move into it.
+
+    Writers wait at the door for this moment: one that had chosen the default partition already
+    would be refused by it.
+    """
     table = f"koken.{name(day)}"
     after = day + timedelta(days=1)
     async with db.transaction() as tx:
         await tx.execute(
+            "lock table koken.log_line in share row exclusive mode;"
             f"create table {table} (like koken.log_line);"
             "with moved as (delete from koken.log_line_other"
             f" where at >= '{day}+00' and at < '{after}+00' returning *)"
