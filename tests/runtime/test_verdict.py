@@ -104,6 +104,10 @@ def test_errors_that_are_never_retried_fail_at_once_and_so_do_their_kinds() -> N
     )
 
 
+def test_a_body_that_may_not_run_twice_is_not_handed_back_once_it_has_begun() -> None:
+    assert what(Stopped("shutdown"), effect="unsafe") == ("failed", "failed", "attempt", 0.0)
+
+
 def test_arguments_that_do_not_fit_are_not_tried_again() -> None:
     error = koken.errors.InvalidArguments("report(n): 'x' is not a whole number")
     assert what(raised(error)) == ("failed", "failed", "attempt", 0.0)

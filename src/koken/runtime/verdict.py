@@ -11,7 +11,7 @@ from koken.engine.finish import SPENDS_ATTEMPT, SPENDS_INFRA, SPENDS_NOTHING, En
 from koken.executors.base import Absent, Answer, Broken, Raised, Returned, Stopped
 from koken.model.duration import in_words, seconds
 from koken.model.outcome import Cancel, Fail, Outcome, Retry, Skip, Snooze
-from koken.model.policy import INFRA_BACKOFF, LONGEST_DELAY, Backoff
+from koken.model.policy import INFRA_BACKOFF, LONGEST_DELAY, Backoff, Effect
 from koken.model.run import Failure
 from koken.model.states import State, WaitCause
 
@@ -125,6 +125,9 @@ def stopped(
         if overall:
             return ended(run, State.FAILED, failure)
         return again_or_failed(run, job, failure, TimeoutError(message), None, chance)
+    if why == "shutdown" and job.spec.effect is Effect.UNSAFE:
+        message = "its worker stopped while it went, and it may not be repeated"
+        return ended(run, State.FAILED, Failure(type="Shutdown", message=message))
     if why == "shutdown":
         return handed_back(run)
     if why == "silence":
