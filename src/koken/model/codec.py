@@ -63,8 +63,8 @@ def refuse_unreadable(text: str, name: str) -> None:
     """Raise ``Unstorable`` for numbers so long that Python does not read them back."""
     try:
         json.loads(text)
-    except ValueError as error:
-        raise Unstorable(f"{name} cannot be read back: {error}") from None
+    except ValueError:
+        raise Unstorable(f"{name} holds a number too long to be read back") from None
 
 
 def decode_whatever(text: str) -> Any:
