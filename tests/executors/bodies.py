@@ -121,8 +121,8 @@ def spoil_the_line() -> None:
 
 @job()
 def hang(ctx: Context, ready: str) -> None:
-    ctx.log.info(ready)
     try:
+        ctx.log.info(ready)
         while True:
             time.sleep(60)
     finally:
@@ -131,8 +131,8 @@ def hang(ctx: Context, ready: str) -> None:
 
 @job()
 async def hang_async(ctx: AsyncContext, ready: str) -> None:
-    ctx.log.info(ready)
     try:
+        ctx.log.info(ready)
         await asyncio.Event().wait()
     finally:
         print("tidied up")

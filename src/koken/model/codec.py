@@ -64,7 +64,9 @@ def refuse_unreadable(text: str, name: str) -> None:
     try:
         json.loads(text)
     except ValueError:
-        raise Unstorable(f"{name} holds a number too long to be read back") from None
+        raise Unstorable(
+            f"{name} holds a number of more than 4300 digits, which cannot be read back"
+        ) from None
 
 
 def decode_whatever(text: str) -> Any:
