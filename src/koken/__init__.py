@@ -15,8 +15,14 @@ if TYPE_CHECKING:
     from koken.app import App
     from koken.client.awaiting import AsyncClient
     from koken.client.blocking import Client
-    from koken.define.context import AsyncContext, Context
+    from koken.define.asynccontext import AsyncContext
+    from koken.define.context import Context
     from koken.define.job import Job
+    from koken.define.machine import Machine
+    from koken.define.operation import Operation, Stall
+    from koken.define.steps import Step
+    from koken.define.workflow import Workflow
+    from koken.model.accept import Accept
     from koken.model.outcome import Cancel, Fail, Retry, Skip, Snooze
     from koken.model.policy import Backoff, Lock
     from koken.model.run import Run
@@ -26,16 +32,23 @@ HOMES = {
     "app": ("App",),
     "client.awaiting": ("AsyncClient",),
     "client.blocking": ("Client",),
-    "define.context": ("AsyncContext", "Context"),
+    "define.asynccontext": ("AsyncContext",),
+    "define.context": ("Context",),
     "define.job": ("Job",),
+    "define.machine": ("Machine",),
+    "define.operation": ("Operation", "Stall"),
+    "define.steps": ("Step",),
+    "define.workflow": ("Workflow",),
+    "model.accept": ("Accept",),
     "model.outcome": ("Cancel", "Fail", "Retry", "Skip", "Snooze"),
     "model.policy": ("Backoff", "Lock"),
     "model.run": ("Run",),
     "model.schedule": ("Schedule",),
 }
 __all__ = [
-    "App", "AsyncClient", "AsyncContext", "Backoff", "Cancel", "Client", "Context", "Fail", "Job",
-    "Lock", "Retry", "Run", "Schedule", "Skip", "Snooze", "errors",
+    "Accept", "App", "AsyncClient", "AsyncContext", "Backoff", "Cancel", "Client", "Context",
+    "Fail", "Job", "Lock", "Machine", "Operation", "Retry", "Run", "Schedule", "Skip", "Snooze",
+    "Stall", "Step", "Workflow", "errors",
 ]  # fmt: skip
 
 

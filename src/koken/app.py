@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from koken.define.body import Body
-from koken.define.context import AsyncContext, Context
+from koken.define.asynccontext import AsyncContext
+from koken.define.context import Context
 from koken.define.job import Job, declare
+from koken.define.machine import Machine
 from koken.define.options import JobOptions
 from koken.define.registry import Lifespan, Registry
 from koken.define.spelling import did_you_mean
+from koken.define.workflow import DeclareWorkflow, Workflow, declare_workflow
 from koken.errors import DeclarationError
 from koken.model.outcome import Cancel, Fail, Retry, Skip, Snooze
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+States = type[Enum] | Iterable[str | Enum]
 
 
 class Declare(Protocol):
@@ -133,13 +139,49 @@ class App:
         self.registry.add(job)
         return job
 
-    def load(self) -> None:
-        """Import the modules, so that their jobs are declared.
+    def machine(
+        self, name: str, /, *, table: str, column: str, key: str = "id", states: States
+    ) -> Machine:
+        """The states of the rows of ``table``, which stands in the database of Koken.
 
-        Raises ``DeclarationError`` when one of them cannot be found.
+        ``column`` has the state, ``key`` tells rows apart; names are meant as they are written,
+        ``schema.table`` has two. ``states``: a StrEnum, or the texts that the column may have.
+        Raises ``DeclarationError`` when a name is taken or the states are no texts.
+        """
+        return Machine(self.registry, name, table=table, column=column, key=key, states=states)
+
+    @overload
+    def workflow(self, fn: Callable[P, None], /, **options: Unpack[JobOptions]) -> Workflow[P]: ...
+
+    @overload
+    def workflow(self, name: str, /, **options: Unpack[JobOptions]) -> Workflow[[]]: ...
+
+    @overload
+    def workflow(self, /, **options: Unpack[JobOptions]) -> DeclareWorkflow: ...
+
+    def workflow(self, target: Any = None, /, **options: Any) -> Any:
+        """Declare a workflow: ``@app.workflow`` over an empty function, or by a name.
+
+        The function's signature is the workflow's arguments, its docstring the runbook; a name
+        alone has no arguments. ``workflow.step`` declares the steps, to which ``queue``,
+        ``priority``, ``max_attempts``, ``backoff``, ``never_retry`` and ``timeout`` go as defaults.
+        Raises ``DeclarationError`` when it cannot be as it is declared.
+        """
+        if target is None:
+            return lambda fn: self.workflow(fn, **options)
+        workflow = declare_workflow(target, options)
+        self.registry.add(workflow)
+        return workflow
+
+    def load(self) -> None:
+        """Import the modules, so that their jobs are declared, and check what is declared.
+
+        Raises ``DeclarationError`` when a module cannot be found, or the steps of a workflow do not
+        fit together.
         """
         for module in self.modules:
             found(module, f"app {self.name!r}: modules names")
+        self.registry.check()
 
     def __repr__(self) -> str:
         return f"App({self.name!r})"

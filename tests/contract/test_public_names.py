@@ -6,6 +6,7 @@ import koken
 import koken.types
 
 NAMES = {
+    "Accept",
     "App",
     "AsyncClient",
     "AsyncContext",
@@ -16,11 +17,16 @@ NAMES = {
     "Fail",
     "Job",
     "Lock",
+    "Machine",
+    "Operation",
     "Retry",
     "Run",
     "Schedule",
     "Skip",
     "Snooze",
+    "Stall",
+    "Step",
+    "Workflow",
     "errors",
 }
 
@@ -33,11 +39,15 @@ def test_names_of_koken() -> None:
 
 def test_names_of_koken_types() -> None:
     assert koken.types.__all__ == [
+        "Bulk",
         "Duration",
         "Effect",
         "JobOptions",
         "Overlap",
+        "Plan",
         "State",
+        "StepOptions",
+        "Transition",
         "Trigger",
     ]
     assert [name for name in koken.types.__all__ if not hasattr(koken.types, name)] == []

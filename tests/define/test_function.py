@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from koken.define.context import AsyncContext, Context
+from koken.define.asynccontext import AsyncContext
+from koken.define.context import Context
 from koken.define.function import Function
 from koken.errors import DeclarationError, InvalidArguments
 from koken.model.codec import Unstorable

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import BaseModel
 
-from koken.define.context import AsyncContext, Context
+from koken.define.asynccontext import AsyncContext
+from koken.define.context import Context
 from koken.define.function import Function
 from koken.define.signature import EMPTY, Parameter, read
 from koken.errors import DeclarationError

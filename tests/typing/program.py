@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from pathlib import Path
 from typing import Literal, reveal_type
 
 from pydantic import BaseModel
 
 import koken
-from koken import AsyncContext, Cancel, Context, Fail, Job, Retry, Skip, Snooze
+from koken import (
+    Accept,
+    AsyncContext,
+    Cancel,
+    Context,
+    Fail,
+    Job,
+    Operation,
+    Retry,
+    Skip,
+    Snooze,
+)
+from koken.executors import Command
 from koken.testing import TestClient, call
 
 app = koken.App("flights")
@@ -32,6 +45,14 @@ def greet(url: str = "https://example.org") -> int | Snooze: ...
 
 @app.job
 async def fetch(ctx: AsyncContext, url: str, *, tries: int = 1) -> list[int]: ...
+
+
+class Publish(Operation[int, str, Report]):
+    every = "5m"
+
+    async def submit(self, item: int, key: str) -> str: ...
+
+    def poll(self, item: int, handle: str) -> Report | Snooze: ...
 
 
 @app.job(name="FETCH_ALL")
@@ -75,6 +96,14 @@ async def handler(ctx: AsyncContext) -> None:
 def body(ctx: Context) -> None:
     reveal_type(ctx.step("load", load, "flights"))
     ctx.step("load", load, 7)
+    reveal_type(ctx.step("fetch", fetch, "https://example.org", tries=2))
+    reveal_type(ctx.step("publish", Publish(), 7))
+    reveal_type(ctx.map("load", load, ["flights"]))
+    reveal_type(ctx.map("publish", Publish(), [1, 2]))
+    reveal_type(ctx.start(greet))
+    reveal_type(ctx.ask("Ship it?", bool))
+    reveal_type(ctx.wait_signal("go", Report, timeout="1h"))
+    reveal_type(ctx.using(compensate=load, max_attempts=3).step("load", load, "flights"))
     ctx.progress("half")
     ctx.attempt = 2
 
@@ -92,6 +121,52 @@ def many_options(size: Literal["big", "small"], at: datetime) -> None: ...
 
 
 reveal_type(many_options)
+
+
+@app.workflow(max_attempts=2, fail_fast=True, on_failure=greet)
+def nightly(day: date, limit: int = 3) -> None: ...
+
+
+@app.workflow
+def bare() -> None: ...
+
+
+@nightly.step
+def files(day: date) -> list[Path]: ...
+
+
+@nightly.step(each={"file": files}, at_once=8, accept=Accept(0.95, of=20), queue="cpu")
+async def table(ctx: AsyncContext, file: Path) -> Report | Skip: ...
+
+
+@table.compensate
+def drop(table: Report) -> None: ...
+
+
+@files.compensate(max_attempts=5)
+def unmade() -> str: ...
+
+
+@nightly.step(jion="all_done")
+def misspelt_step() -> None: ...
+
+
+named = app.workflow("named", schedule="0 20 * * *")
+site = nightly.step(delay_report, name="site", after=[files, "table"], when={"limit": 3})
+
+reveal_type(nightly)
+reveal_type(bare)
+reveal_type(named)
+reveal_type(files)
+reveal_type(table)
+reveal_type(site)
+reveal_type(drop)
+reveal_type(unmade)
+reveal_type(nightly.step(Command("ls"), name="list"))
+reveal_type(client.start(nightly, day=date(2013, 1, 1)))
+client.start(nightly, day="x")
+client.start(named, 1)
+files(date(2013, 1, 1))
 
 reveal_type(call(delay_report, day=date(2013, 1, 1)))
 reveal_type(call(fetch, "https://example.org"))

@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 PROGRAM = HERE / "program.py"
 SOURCE = HERE.parents[1] / "src"
 QUALIFIERS = re.compile(
-    r"\b(?:koken\.define\.\w+|koken\.model\.\w+|program|datetime)\.(?=[A-Za-z])"
+    r"\b(?:koken\.define\.\w+|koken\.model\.\w+|program|datetime|pathlib)\.(?=[A-Za-z])"
 )
 
 TYPES = {
@@ -39,6 +39,20 @@ TYPES = {
     ),
     "reveal_type(client.start(delay_report, day=date(2013, 1, 1)))": ("Run[Report]", "Run[Report]"),
     "reveal_type(client.result(client.start(greet)))": ("int", "int"),
+    'reveal_type(ctx.step("fetch", fetch, "https://example.org", tries=2))': (
+        "list[int]",
+        "list[int]",
+    ),
+    'reveal_type(ctx.step("publish", Publish(), 7))': ("Report", "Report"),
+    'reveal_type(ctx.map("load", load, ["flights"]))': ("list[list[Report]]", "list[list[Report]]"),
+    'reveal_type(ctx.map("publish", Publish(), [1, 2]))': ("list[Report]", "list[Report]"),
+    "reveal_type(ctx.start(greet))": ("Run[int]", "Run[int]"),
+    'reveal_type(ctx.ask("Ship it?", bool))': ("bool", "bool"),
+    'reveal_type(ctx.wait_signal("go", Report, timeout="1h"))': ("Report", "Report"),
+    'reveal_type(ctx.using(compensate=load, max_attempts=3).step("load", load, "flights"))': (
+        "list[Report]",
+        "list[Report]",
+    ),
     'reveal_type(await async_client.start(fetch, "https://example.org"))': (
         "Run[list[int]]",
         "Run[list[int]]",
@@ -53,6 +67,22 @@ TYPES = {
         "Job[[size: Literal['big'] | Literal['small'], at: datetime], None]",
         "Job[(size: Literal['big', 'small'], at: datetime), None]",
     ),
+    "reveal_type(nightly)": (
+        "Workflow[[day: date, limit: int =]]",
+        "Workflow[(day: date, limit: int = 3)]",
+    ),
+    "reveal_type(bare)": ("Workflow[[]]", "Workflow[()]"),
+    "reveal_type(named)": ("Workflow[[]]", "Workflow[()]"),
+    "reveal_type(files)": ("Step[[day: date], list[Path]]", "Step[(day: date), list[Path]]"),
+    "reveal_type(table)": ("Step[[file: Path], Report]", "Step[(file: Path), Report]"),
+    "reveal_type(site)": (
+        "Step[[day: date | None =], Report]",
+        "Step[(day: date | None = None), Report]",
+    ),
+    "reveal_type(drop)": ("def (table: Report)", "(table: Report) -> None"),
+    "reveal_type(unmade)": ("def () -> str", "() -> str"),
+    'reveal_type(nightly.step(Command("ls"), name="list"))': ("Step[..., Any]", "Step[..., Any]"),
+    "reveal_type(client.start(nightly, day=date(2013, 1, 1)))": ("Run[Any]", "Run[Any]"),
     "reveal_type(call(delay_report, day=date(2013, 1, 1)))": ("Report", "Report"),
     'reveal_type(call(fetch, "https://example.org"))': ("list[int]", "list[int]"),
     "reveal_type(test_client.run(greet))": ("Run[int]", "Run[int]"),
@@ -76,7 +106,10 @@ MYPY = {
         )
     ],
     "call(fetch, 7)": [
-        'Argument 2 to "call" has incompatible type "int"; expected "str"',
+        (
+            'No overload variant of "call" matches argument types '
+            '"Job[[str, DefaultNamedArg(int, \'tries\')], list[int]]", "int"'
+        ),
     ],
     "delay_report()": ['"Job[[date | None], Report]" not callable'],
     'delay_report.using(dealy="5m")': [
@@ -92,12 +125,24 @@ MYPY = {
         'Value of type "Coroutine[Any, Any, Run[list[int]]]" must be used'
     ],
     'ctx.step("load", load, 7)': [
-        'Argument 3 to "step" of "Context" has incompatible type "int"; expected "str"'
+        (
+            'No overload variant of "step" of "Context" matches argument types "str", '
+            '"Callable[[str, int], list[Report]]", "int"'
+        )
     ],
     'ctx.progress("half")': [
         'Argument 1 to "progress" of "Facts" has incompatible type "str"; expected "float"'
     ],
     "ctx.attempt = 2": ['Property "attempt" defined in "Facts" is read-only'],
+    'client.start(nightly, day="x")': [
+        'Argument "day" to "start" of "Client" has incompatible type "str"; expected "date"'
+    ],
+    "client.start(named, 1)": ['Too many arguments for "start" of "Client"'],
+    "files(date(2013, 1, 1))": ['"Step[[date], list[Path]]" not callable'],
+    '@nightly.step(jion="all_done")': [
+        'Unexpected keyword argument "jion" for overloaded function "step" of "Workflow"',
+        'Untyped decorator makes function "misspelt_step" untyped',
+    ],
     '@app.job(queu="reports")': [
         (
             'Unexpected keyword argument "queu" for overloaded function "job" of "App"; '
@@ -141,7 +186,8 @@ PYRIGHT = {
         'Result of async function call is not used; use "await" or assign result to variable'
     ],
     'ctx.step("load", load, 7)': [
-        'Argument of type "Literal[7]" cannot be assigned to parameter "table" of type "str"'
+        'No overloads for "step" match the provided arguments',
+        'Argument of type "Literal[7]" cannot be assigned to parameter "table" of type "str"',
     ],
     'ctx.progress("half")': [
         (
@@ -150,6 +196,12 @@ PYRIGHT = {
         )
     ],
     "ctx.attempt = 2": ['Cannot assign to attribute "attempt" for class "Context"'],
+    'client.start(nightly, day="x")': [
+        'Argument of type "Literal[\'x\']" cannot be assigned to parameter "day" of type "date"'
+    ],
+    "client.start(named, 1)": ["Expected 0 positional arguments"],
+    "files(date(2013, 1, 1))": ['Object of type "Step[(day: date), list[Path]]" is not callable'],
+    '@nightly.step(jion="all_done")': ['No overloads for "step" match the provided arguments'],
     '@app.job(queu="reports")': ['No overloads for "job" match the provided arguments'],
     '@app.job(overlap="skip")': [
         (

@@ -5,6 +5,7 @@ Both ways go through one validator, built once from the function's type hints.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NotRequired
 
@@ -44,6 +45,12 @@ class Arguments:
         self.form = form_of(parameters, job)
         self.defaults = self.plain_defaults()
         self.schema = self.json_schema()
+
+    def named(self, job: str) -> Arguments:
+        """The same arguments, as those of ``job``."""
+        other = copy.copy(self)
+        other.job = job
+        return other
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Plain values by name of a call; what the call leaves out is left out."""

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from koken.define.problems import invalid
 from koken.model import codec
+from koken.model.job import JobSpec
 
 NOT_STARTED = "Nothing was started."
 
@@ -50,6 +51,10 @@ class Body:
 
     def check_executor(self, name: str) -> None:
         """Refuse an executor that cannot carry this body out, with ``DeclarationError``."""
+
+    def complete(self, spec: JobSpec) -> JobSpec:
+        """The job's spec with what the body adds to it."""
+        return spec
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The plain values, by name, of a call with these arguments.

@@ -98,6 +98,29 @@ def priority(value: object) -> int:
     return value
 
 
+def flag(value: object, option: str) -> bool:
+    """Yes or no."""
+    if not isinstance(value, bool):
+        raise DeclarationError(f"{option} is {value!r}; write True or False")
+    return value
+
+
+def follower(value: Any, option: str, body: Body) -> str:
+    """The name of a job that follows; it gets those arguments of ``body`` whose names it shares."""
+    other = getattr(value, "body", None)
+    if not isinstance(other, Body):
+        raise DeclarationError(f"{option} is {value!r}; give a job, as app.job makes it")
+    names = body.argument_names
+    for argument in other.required:
+        if names is not None and argument not in names:
+            raise DeclarationError(
+                f"{option} starts {value.name}, whose argument {argument!r} has no default and is "
+                f"no argument here.{did_you_mean(argument, names)}"
+            )
+    found: str = value.name
+    return found
+
+
 def length(value: Duration, option: str) -> float:
     """A length of time in seconds, more than none."""
     found = seconds(value, name=option)

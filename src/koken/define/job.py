@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar, overload
@@ -33,8 +33,8 @@ class Job(Generic[P, R_co]):
     """
 
     name: str
-    spec: JobSpec
-    """Everything about it but its code."""
+    declared: JobSpec
+    """What its own declaration says of it; see ``spec``."""
     body: Body
     """What it carries out: a ``Function``, or a body from ``koken.executors``."""
     executor: str | Executor
@@ -50,16 +50,30 @@ class Job(Generic[P, R_co]):
     def __init__(self: Job[..., Any], name: str, /) -> None: ...
 
     @overload
-    def __init__(self, name: str, /, *, body: Body, given: Mapping[str, Any]) -> None: ...
+    def __init__(
+        self,
+        name: str,
+        /,
+        *,
+        body: Body,
+        given: Mapping[str, Any],
+        keyed: Sequence[str] | None = None,
+    ) -> None: ...
 
     def __init__(
-        self, name: str, /, *, body: Body | None = None, given: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        /,
+        *,
+        body: Body | None = None,
+        given: Mapping[str, Any] | None = None,
+        keyed: Sequence[str] | None = None,
     ) -> None:
         chosen = given or {}
         whole = body or Body().named(name)
         parts = {
             "name": name,
-            "spec": options.specify(name, whole, chosen),
+            "declared": options.specify(name, whole, chosen, keyed),
             "body": whole,
             "executor": chosen.get("executor", whole.usual_executor),
             "backoff": checks.backoff(chosen.get("backoff", Backoff())),
@@ -69,6 +83,14 @@ class Job(Generic[P, R_co]):
         }
         for part, value in parts.items():
             object.__setattr__(self, part, value)
+
+    @property
+    def spec(self) -> JobSpec:
+        """Everything about it but its code.
+
+        Raises ``DeclarationError`` when it is a workflow whose steps do not fit together.
+        """
+        return self.body.complete(self.declared)
 
     @property
     def fn(self) -> Callable[..., Any]:
@@ -143,6 +165,8 @@ def declare(target: Any, chosen: Mapping[str, Any]) -> Job[..., Any]:
     check_target(target)
     name = options.job_name(chosen.get("name") or own_name(target))
     given = options.given(chosen, name)
+    if "fail_fast" in given:
+        raise DeclarationError(f"job {name!r}: fail_fast is for workflows. Leave it out.")
     body = target.named(name) if isinstance(target, Body) else Function(target, label=name)
     return Job(name, body=body, given=given)
 

@@ -46,8 +46,25 @@ class Executor(Protocol):
         """The kind of place, such as ``process`` or ``slurm``."""
 
 
+class Startable(Protocol):
+    """What a job needs to know of another one that follows it."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    @abstractmethod
+    def body(self) -> Body:
+        """What it carries out; says which arguments it must be given."""
+
+
 class JobOptions(TypedDict, total=False):
-    """The options of ``app.job``; none of them is required. ``None`` is the same as leaving out."""
+    """The options of ``app.job`` and ``app.workflow``; none of them is required.
+
+    ``None`` is the same as leaving out.
+    """
 
     name: str | None
     description: str | None
@@ -71,6 +88,9 @@ class JobOptions(TypedDict, total=False):
     subject: str | None
     effect: EffectName | Effect | None
     executor: ExecutorName | Executor | None
+    on_success: Startable | None
+    on_failure: Startable | None
+    fail_fast: bool | None
     keep: Mapping[OutcomeName, Duration] | None
 
 
@@ -94,9 +114,12 @@ def given(options: Mapping[str, Any], job: str) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def specify(job: str, body: Body, options: Mapping[str, Any]) -> JobSpec:
+def specify(
+    job: str, body: Body, options: Mapping[str, Any], keyed: Sequence[str] | None = None
+) -> JobSpec:
     """The job ``job`` as data; ``options`` come from ``given``.
 
+    ``keyed`` are the names that its keys may use, where these are not its arguments.
     Raises ``DeclarationError`` when an option cannot be as it is.
     """
     name = job_name(job)
@@ -107,7 +130,8 @@ def specify(job: str, body: Body, options: Mapping[str, Any]) -> JobSpec:
             **places(body, options),
             **times(options),
             **rules(options),
-            **keys(body, options),
+            **keys(options, body.argument_names if keyed is None else keyed),
+            **followers(body, options),
             parameters=body.parameters,
             defaults=body.defaults,
         )
@@ -144,6 +168,7 @@ def times(options: Mapping[str, Any]) -> dict[str, Any]:
         for name in ("timeout", "start_timeout", "run_timeout")
     }
     return {
+        "timezone": zone,
         "schedules": tuple(each.in_zone(zone) for each in schedules(options.get("schedule", ()))),
         "keep": checks.keep(options.get("keep", {})),
         **limits,
@@ -165,8 +190,8 @@ def rules(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def keys(body: Body, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with places for arguments in them."""
+def keys(options: Mapping[str, Any], names: Sequence[str] | None) -> dict[str, Any]:
+    """The options with places in them for ``names``."""
     lock = options.get("lock")
     if lock is not None and not isinstance(lock, Lock):
         lock = Lock(checks.text(lock, "lock"))
@@ -177,8 +202,20 @@ def keys(body: Body, options: Mapping[str, Any]) -> dict[str, Any]:
         ("overlap_key", overlap_key),
     ):
         if key is not None:
-            check_key(option, checks.filled(key, option), body.argument_names)
+            check_key(option, checks.filled(key, option), names)
     return {"lock": lock, "subject": subject, "overlap_key": overlap_key}
+
+
+def followers(body: Body, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options about what an end, and a failed step, bring about."""
+    return {
+        "fail_fast": checks.flag(options.get("fail_fast", False), "fail_fast"),
+        **{
+            option: checks.follower(options[option], option, body)
+            for option in ("on_success", "on_failure")
+            if option in options
+        },
+    }
 
 
 def schedules(option: Any) -> list[Schedule]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import replace
 from typing import Any, Protocol
 
 from koken.define.job import Job
 from koken.define.spelling import did_you_mean
+from koken.define.workflow import Workflow
 from koken.errors import DeclarationError, NotFound
+from koken.model.job import JobSpec
 
 Lifespan = Callable[[], AbstractContextManager[Any] | AbstractAsyncContextManager[Any]]
 """Gives what a worker enters before its first body and leaves after its last."""
@@ -20,6 +23,9 @@ class Registry:
 
     def __init__(self) -> None:
         self.jobs: dict[str, Job[..., Any]] = {}
+        self.machines: set[str] = set()
+        self.exclusive: set[str] = set()
+        """Jobs whose runs share their subject with no other, as machines say."""
 
     def add(self, job: Job[..., Any]) -> None:
         """Take in ``job``. Raises ``DeclarationError`` when its name is taken."""
@@ -37,6 +43,34 @@ class Registry:
             return self.jobs[name]
         except KeyError:
             raise NotFound(self.unknown(name)) from None
+
+    def spec(self, job: Job[..., Any]) -> JobSpec:
+        """A job as data, with what machines say of it."""
+        if job.name in self.exclusive:
+            return replace(job.spec, subject_exclusive=True)
+        return job.spec
+
+    def specs(self) -> list[JobSpec]:
+        """All jobs as data."""
+        return [self.spec(job) for job in self]
+
+    def part(self, job: str, step: str | None, undo: bool) -> Job[..., Any] | None:
+        """The job to carry for a run of ``job``, of one of its steps, or of a step's undo.
+
+        None when the program does not declare it.
+        """
+        found = self.jobs.get(job)
+        if step is None:
+            return found
+        part = found.steps.get(step) if isinstance(found, Workflow) else None
+        if part is None:
+            return None
+        return part.undo if undo else part.job
+
+    def check(self) -> None:
+        """Raise ``DeclarationError`` when the steps of a workflow do not fit together."""
+        for job in self.jobs.values():
+            job.body.complete(job.declared)
 
     def unknown(self, name: str) -> str:
         """The message for a name that no job has."""

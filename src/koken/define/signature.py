@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
-from koken.define.context import AsyncContext, Context, Facts
+from koken.define.asynccontext import AsyncContext
+from koken.define.context import Context
+from koken.define.facts import Facts
 from koken.define.result import name_of
 from koken.errors import DeclarationError
 

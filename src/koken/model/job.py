@@ -11,6 +11,7 @@ from typing import Any
 
 from koken.model.policy import Backoff, Effect, Lock, Overlap
 from koken.model.schedule import Schedule
+from koken.model.steps import StepSpec
 
 QUEUE_DEFAULT = "default"
 
@@ -27,6 +28,8 @@ class JobSpec:
     queue: str = QUEUE_DEFAULT
     priority: int = 0
     schedules: tuple[Schedule, ...] = ()
+    timezone: str = "UTC"
+    """In which its schedules and the gates of its steps are read."""
     overlap: Overlap | None = None
     overlap_key: str | None = None
     max_attempts: int = 1
@@ -39,6 +42,8 @@ class JobSpec:
     run_timeout: float | None = None
     lock: Lock | None = None
     subject: str | None = None
+    subject_exclusive: bool = False
+    """Whether its runs share their subject with no other: a machine says so, see ``Registry``."""
     effect: Effect | None = None
     executor: str = "thread"
     keep: Mapping[str, float] = field(default_factory=dict)
@@ -47,6 +52,14 @@ class JobSpec:
     """The arguments as a JSON Schema."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Arguments that a start may leave out, with the value that they then have."""
+    on_success: str | None = None
+    """The job that is started when a run has succeeded."""
+    on_failure: str | None = None
+    """The job that is started when a run has failed for good."""
+    fail_fast: bool = False
+    """Whether the first step that fails stops the others; else they finish what can be done."""
+    steps: tuple[StepSpec, ...] = ()
+    """The steps of a workflow, in the order of declaration; a plain job has none."""
 
     @property
     def argument_names(self) -> tuple[str, ...]:
@@ -64,6 +77,7 @@ class JobSpec:
             "queue": self.queue,
             "priority": self.priority,
             "schedules": [schedule.to_json() for schedule in self.schedules],
+            "timezone": self.timezone,
             "overlap": self.overlap,
             "overlap_key": self.overlap_key,
             "max_attempts": self.max_attempts,
@@ -75,11 +89,16 @@ class JobSpec:
             "run_timeout": self.run_timeout,
             "lock": self.lock.to_json() if self.lock else None,
             "subject": self.subject,
+            "subject_exclusive": self.subject_exclusive,
             "effect": self.effect,
             "executor": self.executor,
             "keep": dict(self.keep),
             "parameters": dict(self.parameters),
             "defaults": dict(self.defaults),
+            "on_success": self.on_success,
+            "on_failure": self.on_failure,
+            "fail_fast": self.fail_fast,
+            "steps": [step.to_json() for step in self.steps],
         }
 
     def fingerprint(self) -> bytes:

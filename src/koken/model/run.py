@@ -10,6 +10,8 @@ from typing import Any, Generic, TypeVar
 
 from koken.model.states import State, WaitCause
 
+UNDO = "undo"
+"""What a run waits for while its steps are undone."""
 R_co = TypeVar("R_co", covariant=True)
 
 
@@ -46,6 +48,13 @@ class Failure:
     blocker: int | None = None
     """The run that stood in the way, where one did."""
 
+    @property
+    def in_line(self) -> str:
+        """One line: the type where it tells more than the message."""
+        if self.type in ("", "Skip", "Cancel", "Fail"):
+            return self.message
+        return f"{self.type}: {self.message}".rstrip(": ")
+
     def to_json(self) -> dict[str, Any]:
         """As plain values, without what is empty."""
         plain: dict[str, Any] = {"type": self.type, "message": self.message}
@@ -73,6 +82,42 @@ class Wait:
 
     cause: WaitCause
     until: datetime | None = None
+    wait_for: str | None = None
+    """What exactly: the name of a signal, the key of a question, an operation, a gate, a child."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"cause": self.cause.value, "until": stamp(self.until), "wait_for": self.wait_for}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Children:
+    """How far the runs are that a run is made of: its steps, items or children."""
+
+    made: int
+    going: int
+    """Those that may go, and have not ended."""
+    held: int = 0
+    """Those of ``made`` that may not go yet."""
+    bad: int = 0
+
+    @property
+    def done(self) -> int:
+        """How many have ended."""
+        return max(self.made - self.held - self.going, 0)
+
+    @property
+    def good(self) -> int:
+        """How many have ended well."""
+        return max(self.done - self.bad, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """The run that a person made another one from, and by which verb."""
+
+    id: int
+    verb: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +157,18 @@ class Run(Generic[R_co]):
     parent_id: int | None = None
     root_id: int
     step: str | None = None
+    step_no: int | None = None
+    """Its place among the steps or items of its parent, from 1."""
+    undoes_id: int | None = None
+    """The run whose work it undoes."""
+    is_workflow: bool = False
+    """Whether it is made of the steps of a workflow, which have begun to exist."""
+    is_item: bool = False
+    """Whether it is one of a step's items."""
+    settle: State | None = None
+    """The state in which it will end, once the runs that it is made of are through."""
+    children: Children | None = None
+    origin: Origin | None = None
     cancelling: bool = False
     """Whether a cancel was asked for and its end is not confirmed yet."""
     created_at: datetime
@@ -125,28 +182,56 @@ class Run(Generic[R_co]):
     @property
     def reason(self) -> str:
         """One line on why it stands as it does; empty when all is well."""
-        if self.error is None:
-            return ""
-        if self.error.type in ("", "Skip", "Cancel", "Fail"):
-            return self.error.message
-        return f"{self.error.type}: {self.error.message}".rstrip(": ")
+        return "" if self.error is None else self.error.in_line
+
+    @property
+    def of_step(self) -> bool:
+        """Whether it is a step of a workflow, or one item of a step."""
+        return self.step_no is not None and self.undoes_id is None
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """What may be done with it now, the safest first."""
+        """What may be done with it now, the safest first.
+
+        Of a workflow, skip and resolve are done with one of its steps.
+        """
         if not self.state.ended:
-            return ("cancel",)
-        found = []
-        if self.state is not State.SUCCEEDED:
-            found.append("retry")
-        if self.state in (State.FAILED, State.CANCELLED) and self.acknowledged_by is None:
+            skippable = self.of_step and self.state is not State.RUNNING
+            return ("cancel", "skip", "resolve") if skippable else ("cancel",)
+        bad = self.state in (State.FAILED, State.CANCELLED)
+        if self.undoes_id is not None:
+            return ("retry", "skip", "resolve") if bad else ()
+        if self.of_step:
+            return {State.SUCCEEDED: ("retry",), State.SKIPPED: ("retry", "resolve")}.get(
+                self.state, ("retry", "skip", "resolve")
+            )
+        found = [] if self.state is State.SUCCEEDED else ["retry"]
+        if self.is_workflow and self.state is State.FAILED:
+            found += ["skip", "resolve"]
+        found.append("rerun")
+        if self.is_workflow:
+            found.append("fork")
+        if bad and self.acknowledged_by is None:
             found.append("acknowledge")
         return tuple(found)
 
     @property
     def phase(self) -> str | None:
-        """``cancelling`` while a cancel waits to be confirmed."""
-        return "cancelling" if self.cancelling and not self.state.ended else None
+        """What it does, where its state does not tell.
+
+        ``compensating`` while its steps are undone, ``cancelling`` while a cancel waits to be
+        confirmed, ``running`` while the runs go that it is made of.
+        """
+        if self.state.ended:
+            return None
+        waits = self.wait
+        if self.settle is not None and waits is not None and waits.wait_for == UNDO:
+            return "compensating"
+        if self.cancelling:
+            return "cancelling"
+        if waits is not None and waits.cause is WaitCause.CHILDREN:
+            return "running"
+        return None
 
     def to_json(self) -> dict[str, Any]:
         """The run as the API and ``--json`` show it; ids are texts."""
@@ -176,20 +261,25 @@ class Run(Generic[R_co]):
             "max_attempts": self.max_attempts,
             "infra_attempt": self.infra_attempt,
             "max_infra_attempts": self.max_infra_attempts,
-            "wait": {"cause": self.wait.cause.value, "until": stamp(self.wait.until)}
-            if self.wait
-            else None,
+            "wait": self.wait.to_json() if self.wait else None,
             "worker": self.worker,
             "idempotency_key": self.idempotency_key,
             "logical_time": stamp(self.logical_time),
             "parent_id": None if self.parent_id is None else str(self.parent_id),
             "root_id": str(self.root_id),
+            **self.origin_json(),
             "actions": list(self.actions),
             "created_at": stamp(self.created_at),
             "started_at": stamp(self.started_at),
             "ended_at": stamp(self.ended_at),
             "acknowledged_by": self.acknowledged_by,
         }
+
+    def origin_json(self) -> dict[str, Any]:
+        """Where it comes from, if a person made it from another run."""
+        if self.origin is None:
+            return {}
+        return {"origin": {"id": str(self.origin.id), "verb": self.origin.verb}}
 
 
 def stamp(instant: datetime | None) -> str | None:

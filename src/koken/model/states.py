@@ -42,6 +42,7 @@ class WaitCause(StrEnum):
     QUESTION = "question"
     OPERATION = "operation"
     CHILDREN = "children"
+    GATE = "gate"
 
 
 LIVE = frozenset({State.BLOCKED, State.READY, State.RUNNING, State.WAITING})
@@ -56,12 +57,15 @@ MOVES: dict[State, frozenset[State]] = {
             State.READY,
             State.RUNNING,
             State.WAITING,
+            State.SUCCEEDED,
             State.SKIPPED,
             State.CANCELLED,
             State.FAILED,
         }
     ),
-    State.READY: frozenset({State.RUNNING, State.SKIPPED, State.CANCELLED, State.FAILED}),
+    State.READY: frozenset(
+        {State.RUNNING, State.SUCCEEDED, State.SKIPPED, State.CANCELLED, State.FAILED}
+    ),
     State.RUNNING: frozenset(
         {
             State.SUCCEEDED,
@@ -72,11 +76,13 @@ MOVES: dict[State, frozenset[State]] = {
             State.CANCELLED,
         }
     ),
-    State.WAITING: frozenset({State.READY, State.FAILED, State.SKIPPED, State.CANCELLED}),
+    State.WAITING: frozenset(
+        {State.READY, State.SUCCEEDED, State.FAILED, State.SKIPPED, State.CANCELLED}
+    ),
     State.FAILED: frozenset({State.READY, State.BLOCKED, State.SKIPPED, State.SUCCEEDED}),
-    State.SUCCEEDED: frozenset(),
-    State.CANCELLED: frozenset({State.READY, State.BLOCKED}),
-    State.SKIPPED: frozenset({State.READY, State.BLOCKED}),
+    State.SUCCEEDED: frozenset({State.BLOCKED}),
+    State.CANCELLED: frozenset({State.READY, State.BLOCKED, State.SUCCEEDED}),
+    State.SKIPPED: frozenset({State.READY, State.BLOCKED, State.SUCCEEDED}),
 }
 
 GLYPHS: dict[State, str] = {

@@ -1,0 +1,55 @@
+"""A repair of many runs, as it stands: a frozen snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bulk:
+    """A repair of many runs, carried out by workers at a rate."""
+
+    id: int
+    verb: str
+    query: str
+    rate: float
+    """Runs a second."""
+    by: str
+    reason: str
+    state: str
+    """``running``, ``paused``, ``stopped`` or ``done``."""
+    total: int
+    """How many runs it is about."""
+    done: int
+    """How many had their turn."""
+    failed_again: int
+    refused: int
+    stopped_reason: str | None
+    created_at: datetime
+    finished_at: datetime | None
+
+    @property
+    def left(self) -> int:
+        """How many are still to come."""
+        return self.total - self.done - self.refused
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "id": str(self.id),
+            "verb": self.verb,
+            "query": self.query,
+            "rate": self.rate,
+            "by": self.by,
+            "reason": self.reason,
+            "state": self.state,
+            "total": self.total,
+            "done": self.done,
+            "failed_again": self.failed_again,
+            "refused": self.refused,
+            "stopped_reason": self.stopped_reason,
+            "created_at": self.created_at.isoformat(),
+            "finished_at": self.finished_at.isoformat() if self.finished_at else None,
+        }

@@ -1,0 +1,117 @@
+"""What a repair will do, told before it does it: plain records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from koken.model.policy import Effect
+from koken.model.states import State
+
+HARMLESS = (Effect.PURE, Effect.IDEMPOTENT, Effect.TRANSACTIONAL)
+"""What a body may do any number of times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """The recorded result of a step, as another takes it."""
+
+    step: str
+    items: int | None = None
+    """How many, where it is a list."""
+    at: datetime | None = None
+    """When it was recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """A step that has begun before and goes again; of a plain run the run itself."""
+
+    step: str
+    effect: Effect | None = None
+    inputs: tuple[Input, ...] = ()
+    items: int | None = None
+    """How many of its items, where it does not go again as a whole."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        names = [each.step for each in self.inputs]
+        return {"step": self.step, "effect": self.effect, "inputs": names}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Then:
+    """A step that has not begun and follows."""
+
+    step: str
+    effect: Effect | None = None
+    not_before: datetime | None = None
+    """What its gate says."""
+    starts: str | None = None
+    """The job that it starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A lock that is needed, and the run that has it now."""
+
+    key: str
+    held_by: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"key": self.key, "held_by": None if self.held_by is None else str(self.held_by)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a repair will do."""
+
+    verb: str
+    run: int
+    job: str
+    from_step: str | None = None
+    timezone: str = "UTC"
+    again: tuple[Again, ...] = ()
+    then: tuple[Then, ...] = ()
+    keeps: tuple[str, ...] = ()
+    """What has succeeded and stays."""
+    stays: Mapping[str, State]
+    """What else has ended and stays so."""
+    undone: tuple[str, ...] = ()
+    """What had been undone, and goes again for that."""
+    locks: tuple[Taken, ...] = ()
+    max_attempts: int | None = None
+    """Up to how many attempts are counted anew."""
+
+    @property
+    def may_repeat(self) -> tuple[str, ...]:
+        """Steps that may do something outside a second time, or do not say what they do."""
+        return tuple(each.step for each in self.again if each.effect not in HARMLESS)
+
+    @property
+    def unsafe(self) -> tuple[str, ...]:
+        """Steps that are not to be repeated without a look."""
+        return tuple(each.step for each in self.again if each.effect is Effect.UNSAFE)
+
+    @property
+    def needs_force(self) -> bool:
+        """Whether somebody must say that they mean it."""
+        return bool(self.unsafe)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "verb": self.verb,
+            "run": str(self.run),
+            "from_step": self.from_step,
+            "again": [each.to_json() for each in self.again],
+            "then": [each.step for each in self.then],
+            "keeps": list(self.keeps),
+            "may_repeat": list(self.may_repeat),
+            "locks": [each.to_json() for each in self.locks],
+            "needs_force": self.needs_force,
+            "undone": list(self.undone),
+        }
