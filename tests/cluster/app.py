@@ -17,7 +17,7 @@ import psycopg
 
 import koken
 from koken import AsyncContext, Context
-from koken.define.context import Facts
+from koken.define.facts import Facts
 from koken.executors import Command
 
 FOLDER = Path(os.environ.get("KOKEN_TEST_FOLDER", "/nonexistent"))

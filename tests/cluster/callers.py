@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
 import asyncpg
@@ -18,6 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from koken import AsyncClient, Client
 from koken.define.job import Job
+from koken.define.machine import Transition
 
 T = TypeVar("T")
 INSERT = "insert into public.mine (key) values ('{}')"
@@ -28,6 +30,7 @@ class Caller(Protocol):
 
     async def insert(self, key: str) -> None: ...
     async def start(self, job: Job[..., Any], *args: Any) -> int: ...
+    async def move(self, transition: Transition, key: Any, **args: Any) -> int | None: ...
     async def savepoint(self) -> None: ...
     async def back(self) -> None: ...
     async def end(self, *, commit: bool) -> None: ...
@@ -50,6 +53,10 @@ class Awaiting:
 
     async def start(self, job: Job[..., Any], *args: Any) -> int:
         return (await self.client.using(self.connection).start(job, *args)).id
+
+    async def move(self, transition: Transition, key: Any, **args: Any) -> int | None:
+        run = await self.client.using(self.connection).move(transition, key, **args)
+        return run.id if run else None
 
     def text(self, statement: str) -> Any:
         return statement
@@ -140,6 +147,11 @@ class Blocking:
     async def start(self, job: Job[..., Any], *args: Any) -> int:
         run = await self.apart(self.client.using(self.connection).start, job, *args)
         return run.id
+
+    async def move(self, transition: Transition, key: Any, **args: Any) -> int | None:
+        verb = partial(self.client.using(self.connection).move, transition, key, **args)
+        run = await self.apart(verb)
+        return run.id if run else None
 
     async def end(self, *, commit: bool) -> None:
         await self.apart(self.connection.commit if commit else self.connection.rollback)

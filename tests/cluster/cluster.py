@@ -32,6 +32,13 @@ TIMING = Timing(
 MARGIN = 5.0
 """Seconds that a busy machine may add."""
 TAKEOVER = TIMING.takeover + MARGIN
+STANDING = """
+select r.id, r.parent_id, r.step, r.state, r.wait_cause, r.wait_for, r.wake_at, r.lease, r.attempt, r.infra_attempt,
+       r.open_needs, r.made, r.open_children, r.wake_below, r.at_once, r.released, r.settle, w.name as worker, w.lost_at, r.error
+  from koken.run r left join koken.worker w on w.id = r.worker_id
+ where r.finished_at is null or r.state = 'failed' order by r.id limit 200
+"""
+"""What is not over, or failed: shown when something does not come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +210,12 @@ class Cluster:
         async def arrived() -> bool:
             return await self.states(runs) == {state: len(runs)}
 
-        await until(arrived, timeout)
+        try:
+            await until(arrived, timeout)
+        except AssertionError:
+            for row in await self.rows(STANDING):
+                print(dict(row))
+            raise
 
     async def set_clock(self, **offset: float) -> None:
         """Move the database's clock by so much from the right time; a ``timedelta``'s words."""

@@ -142,8 +142,8 @@ async def test_a_wanted_cancel_wins_over_parking(house: House) -> None:
     await house.job(max_attempts=144)
     await house.start()
     (run,) = await house.claim()
-    cancelled = await control.cancel(house.db, [run.id], by="mira", reason="wrong market")
-    assert (cancelled.ended, cancelled.asked) == ((), (run.id,))
+    cancelled = await control.cancel(house.db, run.id, by="mira", reason="wrong market")
+    assert cancelled.verdict == "asked"
     assert await house.state(run.id) == "running"
     await house.finish(run, State.WAITING, outcome="retry", wait_cause=WaitCause.RETRY, delay=60.0)
     row = await house.row(run.id)
@@ -156,8 +156,8 @@ async def test_cancel_ends_what_nobody_carries_at_once(house: House, delay: floa
     """X-03."""
     await house.job()
     run_id = (await house.start(delay=delay)).run_id
-    cancelled = await control.cancel(house.db, [run_id], by="mira", reason=None)
-    assert (cancelled.ended, cancelled.asked) == ((run_id,), ())
+    cancelled = await control.cancel(house.db, run_id, by="mira", reason=None)
+    assert cancelled.verdict == "ended"
     row = await house.row(run_id)
     assert (row["state"], row["error"]) == (
         "cancelled",

@@ -86,6 +86,8 @@ def test_statements_that_write_a_state_name_their_from_states(name: str) -> None
         assert found, f"{name} writes a state from anywhere"
         sources = [found[1]] if found[1] else re.findall(r"'(\w+)'", found[2])
         targets = {each for each in re.findall(r"'(\w+)'", written[1]) if each in set(State)}
+        if re.search(r"else \w+\.state\b", written[1]):
+            continue  # some stay as they are
         for source in sources:
             assert source in set(State)
             assert not targets or MOVES[State(source)].intersection(targets), name

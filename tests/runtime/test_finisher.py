@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import asyncpg
 import pytest
 
+from koken.engine.claim import NO_ROOM, Room
 from koken.engine.finish import Ending, Finished
 from koken.errors import KokenError
 from koken.model.states import State
@@ -24,7 +25,7 @@ class Book:
         self.refuses: set[int] = set()
         self.taken: list[Ending] = []
 
-    async def finish(self, db: Database, endings: Sequence[Ending]) -> Finished:
+    async def finish(self, db: Database, endings: Sequence[Ending], room: Room) -> Finished:
         poison = [each for each in endings if each.id in self.refuses or each.result == "poison"]
         if poison:
             raise KokenError("no\x00good") from asyncpg.UntranslatableCharacterError("no good")
@@ -40,14 +41,14 @@ def book(monkeypatch: pytest.MonkeyPatch) -> Book:
 
 
 def service(delivered: list[int]) -> Finisher:
-    def told(endings: Sequence[Ending], done: Finished) -> None:
+    async def told(endings: Sequence[Ending], done: Finished) -> None:
         delivered.extend(each.id for each in endings)
 
-    return Finisher(Database(NOWHERE), told)
+    return Finisher(Database(NOWHERE), told, room=lambda: NO_ROOM, on_doubt=lambda: None)
 
 
 def ending(run_id: int, result: str = "1") -> Ending:
-    return Ending(run_id, 1, State.SUCCEEDED, result=result)
+    return Ending(run_id, 1, State.SUCCEEDED, result=result, part=True)
 
 
 async def test_an_answer_that_is_refused_fails_its_own_run(book: Book) -> None:
@@ -57,7 +58,7 @@ async def test_an_answer_that_is_refused_fails_its_own_run(book: Book) -> None:
     await made.turn()
     assert sorted(delivered) == [1, 2, 3]
     (failed,) = [each for each in book.taken if each.state is State.FAILED]
-    assert (failed.id, failed.outcome) == (2, "refused")
+    assert (failed.id, failed.outcome, failed.part) == (2, "refused", True)
     message = json.loads(failed.error or "")["message"]
     assert message == "its answer cannot be stored: no\\x00good"
 

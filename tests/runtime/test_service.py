@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from koken.define.registry import Registry
+from koken.engine.claim import NO_ROOM
 from koken.errors import DatabaseUnreachable
 from koken.model.timing import FAST
 from koken.runtime.chores import Chores
@@ -15,6 +16,8 @@ from koken.runtime.claimer import Claimer
 from koken.runtime.finisher import Finisher
 from koken.runtime.listener import Listener
 from koken.runtime.names import Names
+from koken.runtime.parents import Parents
+from koken.runtime.plans import Plans
 from koken.runtime.recorder import Recorder
 from koken.runtime.runner import Runner
 from koken.runtime.service import Service
@@ -34,8 +37,10 @@ def runner(db: Database) -> Runner:
         executors=lambda job: None,
         names=Names(db),
         recorder=Recorder(db),
+        parents=Parents(db, Registry(), Plans(db), room=lambda: NO_ROOM, chance=lambda: 0.0),
         slots={1: 1},
         on_free=lambda: None,
+        on_ready=lambda: None,
     )
 
 
@@ -45,9 +50,17 @@ def claimer(db: Database) -> Service:
         worker_id=lambda: 1,
         runner=runner(db),
         names=Names(db),
+        plans=Plans(db),
         may_claim=lambda: True,
         undelivered=lambda: 0,
     )
+
+
+def finisher(db: Database) -> Service:
+    async def told(*_: object) -> None:
+        """Nobody carries anything."""
+
+    return Finisher(db, told, room=lambda: NO_ROOM, on_doubt=lambda: None)
 
 
 def chores(db: Database) -> Service:
@@ -74,7 +87,7 @@ def listener(db: Database) -> Service:
 
 MAKERS: dict[str, Callable[[Database], Service]] = {
     "recorder": Recorder,
-    "finisher": lambda db: Finisher(db, lambda endings, done: None),
+    "finisher": finisher,
     "claimer": claimer,
     "chores": chores,
     "listener": listener,

@@ -39,6 +39,7 @@ RUN = Claimed(
     overlap_key=None,
     seconds_left=None,
     args="{}",
+    version_id=1,
 )
 
 

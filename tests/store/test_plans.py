@@ -54,9 +54,12 @@ ENGINE: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "take_over": ((), {"run_worker"}),
     "limited_queues": (([1],), {"run_ready"}),
     "log": (([5], [1], [0.0], ["info"], ["stdout"], ["x"]), {"run_pkey"}),
-    "keep_checkpoints": (([5], [1], ["step:a"], ["1"]), {"run_pkey"}),
+    "keep_checkpoints": (
+        ([5], [1], ["step:a"], ["1"], [False], [1], [None]),
+        {"run_pkey", "checkpoint_pkey"},
+    ),
     "progress": (([5], [1], [50], ["x"]), {"run_pkey"}),
-    "cancel": (([5], "mira", None), {"run_pkey"}),
+    "cancel": ((5, "mira", None), {"run_pkey"}),
 }
 LISTS = {
     "": 50,

@@ -87,7 +87,9 @@ class House:
     async def finish(self, run: Claimed, state: State = State.SUCCEEDED, **ending: Any) -> Finished:
         """End one run."""
         outcome = "succeeded" if state is State.SUCCEEDED else state.value
-        made = Ending(run.id, run.lease, state, **{"outcome": outcome, **ending})
+        made = Ending(
+            run.id, run.lease, state, **{"outcome": outcome, "part": run.is_part, **ending}
+        )
         return await finish.finish(self.db, [made])
 
     async def row(self, run_id: int) -> Mapping[str, Any]:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
+from koken.model import codec
+from koken.model.inputs import NOTHING, Inputs
+from koken.model.states import State
 from koken.store.database import Database, Row
 from koken.store.statements import Statement
 
@@ -46,11 +50,82 @@ class Claimed:
     overlap_key: str | None
     seconds_left: float | None
     args: str
+    version_id: int
+    parent_id: int | None = None
+    step_no: int | None = None
+    step: str | None = None
+    is_step: bool = False
+    """Whether it is a step of a workflow, and not one of a step's items."""
+    undoes_id: int | None = None
+    """The run whose work it undoes."""
+    made: int | None = None
+    """How many children it has; None: it was not opened yet."""
+    reopens: bool = False
+    """Whether a person has set its children going again."""
+    settle: State | None = None
+    """In which state it ends, whatever its body would say."""
+    unwind: bool = False
+    """Whether there is something to undo, or to cancel elsewhere."""
+    cancelling: bool = False
+    hooks: bool = False
+    """Whether something follows its end."""
+    grandparent_id: int | None = None
+    inputs: Inputs = NOTHING
+    """What it is given, when it is a step or an item."""
+
+    @property
+    def is_item(self) -> bool:
+        """Whether it is one of a step's items."""
+        return self.step_no is not None and not self.is_step and self.undoes_id is None
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is part of something, or something is part of it."""
+        return (
+            self.parent_id is not None
+            or self.made is not None
+            or self.hooks
+            or self.unwind
+            or self.settle is not None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a worker takes of that which becomes ready by what it does: so many, in these queues."""
+
+    worker_id: int
+    queue_ids: Sequence[int]
+    slots: int
+
+
+NO_ROOM = Room(0, (), 0)
+
+
+def taken(text: str | None) -> list[Claimed]:
+    """Runs that a worker was handed as JSON, steps with what they are given."""
+    return [handed(plain) for plain in codec.decode(text)] if text is not None else []
+
+
+def handed(plain: dict[str, Any]) -> Claimed:
+    """One run that a worker was handed."""
+    given = plain.pop("given")
+    for name in ("rank", "since_at", "logical_at"):
+        plain[name] = plain[name] and datetime.fromisoformat(plain[name])
+    run = Claimed(**plain)
+    run.settle = run.settle and State(run.settle)
+    if given is not None:
+        run.inputs = Inputs(given["arguments"] or {}, given["results"] or {})
+    return run
 
 
 def claimed(rows: Sequence[Row]) -> list[Claimed]:
     """Rows of a claim; the columns stand in the order of the fields."""
-    return [Claimed(*row) for row in rows]
+    found = [Claimed(*row) for row in rows]
+    for run in found:
+        if run.settle is not None:
+            run.settle = State(run.settle)
+    return found
 
 
 async def from_marks(

@@ -2,47 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from koken.engine.grant import grant
-from koken.engine.start import take_locks
+from koken.engine.grant import pass_on
+from koken.engine.parts import stop_children
 from koken.errors import Refused
-from koken.model.states import State
 from koken.store.database import Database
 from koken.store.statements import Statement
 
 CANCEL = Statement("cancel")
-RETRY = Statement("retry")
 ACKNOWLEDGE = Statement("acknowledge")
 
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """What a cancel came to: which runs have ended, and which were asked to stop."""
+    """What a cancel came to."""
 
-    ended: tuple[int, ...]
-    asked: tuple[int, ...]
-
-
-async def cancel(db: Database, run_ids: Sequence[int], *, by: str, reason: str | None) -> Cancelled:
-    """End what no worker carries at once; ask the workers of the rest, which confirm the end."""
-    (row,) = await db.fetch(CANCEL, list(run_ids), by, reason)
-    await grant(db, row["lock_ids"] or [])
-    return Cancelled(tuple(row["ended"] or ()), tuple(row["asked"] or ()))
+    verdict: str
+    """``ended``, ``asked``, or ``over`` when the run had ended before."""
 
 
-async def retry(
-    db: Database, run_id: int, *, by: str, reason: str | None, args: str | None = None
-) -> State:
-    """Give an ended run another chance: attempts count from 1 again, checkpoints stay.
+async def cancel(db: Database, run_id: int, *, by: str, reason: str | None) -> Cancelled:
+    """End a run for good, with all that is below it.
 
-    ``args`` is JSON text that replaces the arguments. Raises ``NotFound``, ``Refused``,
-    ``Overlapping``, ``Locked``.
+    What no worker carries ends at once. The rest is asked: workers stop what runs, and undo what
+    is to be undone; the run ends when they have confirmed it.
     """
-    (row,) = await db.fetch(RETRY, run_id, by, reason, args)
-    await take_locks(db, run_id)
-    return State(row["state"])
+    (row,) = await db.fetch(CANCEL, run_id, by, reason)
+    await pass_on(db, row)
+    if row["verdict"] == "asked":
+        await stop_children(db, [run_id], reason or f"cancelled by {by}")
+    return Cancelled(row["verdict"])
 
 
 async def acknowledge(db: Database, run_id: int, *, by: str, reason: str | None) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from koken.engine.grant import HINT, grant
+from koken.engine.claim import NO_ROOM, Claimed, Room, taken
+from koken.engine.grant import pass_on
 from koken.model.states import State, WaitCause
 from koken.store.database import Database, Row, Transaction
 from koken.store.statements import Statement
 
 FINISH = Statement("finish")
+FINISH_PARTS = Statement("finish_parts")
 STANDING = Statement("standing")
 ACKNOWLEDGE_BEFORE = Statement("acknowledge_before")
 
@@ -30,8 +32,16 @@ class Ending:
     """How the try went, for its record."""
     spent: str = SPENDS_ATTEMPT
     wait_cause: WaitCause | None = None
-    delay: float = 0.0
-    """Seconds until a waiting run wakes."""
+    delay: float | None = 0.0
+    """Seconds until a waiting run wakes; None: what it waits for wakes it, and nothing else."""
+    wait_for: str | None = None
+    """What exactly it waits for: a signal, a question, a child."""
+    wake_below: int | None = None
+    """A run that waits for children wakes when no more than so many are open."""
+    unwind: bool = False
+    """Whether there is something to undo, or to cancel elsewhere, when it does not end well."""
+    part: bool = False
+    """Whether it is part of something, or something is part of it."""
     result: str | None = None
     error: str | None = None
     closes_failures: bool = False
@@ -47,34 +57,71 @@ class Finished:
     delivered_before: set[int] = field(default_factory=set)
     stale: set[int] = field(default_factory=set)
     ready_queues: set[int] = field(default_factory=set)
+    taken: list[Claimed] = field(default_factory=list)
+    """What became ready by it and goes on with the same worker at once."""
 
 
-async def finish(db: Database, endings: Sequence[Ending]) -> Finished:
-    """Move all these runs in one transaction, then hand on their locks.
+async def finish(db: Database, endings: Sequence[Ending], room: Room = NO_ROOM) -> Finished:
+    """Move all these runs, each kind in one transaction, then hand on their locks.
+
+    ``room`` is what the worker takes at once of what becomes ready.
 
     May be called again with the same endings when the answer was lost: what stands in the state
     delivered, under the same lease, counts as delivered.
     """
     batch = sorted(endings, key=lambda ending: ending.id)
-    closing = {ending.id for ending in batch if ending.closes_failures}
+    done = Finished()
+    whole = [ending for ending in batch if not ending.part]
+    parts = [ending for ending in batch if ending.part]
+    if whole:
+        await finish_whole(db, whole, done)
+    if parts:
+        await finish_parts(db, parts, room, done)
+    missing = [each for each in batch if each.id not in done.moved]
+    if missing:
+        await judge(db, missing, done)
+    return done
+
+
+async def finish_whole(db: Database, batch: Sequence[Ending], done: Finished) -> None:
+    """Runs on which nothing hangs."""
+    rows = await in_one(db, batch, FINISH, columns(batch))
+    done.moved |= {row["id"]: State(row["state"]) for row in rows}
+    lock_ids = rows[0]["lock_ids"] if rows else None
+    ready = {row["queue_id"] for row in rows if row["state"] == State.READY}
+    done.ready_queues |= await pass_on(db, {"queue_ids": ready, "lock_ids": lock_ids})
+
+
+async def finish_parts(db: Database, batch: Sequence[Ending], room: Room, done: Finished) -> None:
+    """Runs that are part of something: their followers and parents move with them."""
+    more = (
+        [each.wait_for for each in batch],
+        [each.wake_below for each in batch],
+        [each.unwind for each in batch],
+        room.worker_id,
+        list(room.queue_ids),
+        room.slots,
+    )
+    (row,) = await in_one(db, batch, FINISH_PARTS, (*columns(batch), *more))
+    states = (State(state) for state in row["states"] or ())
+    done.moved |= dict(zip(row["ids"] or (), states, strict=True))
+    done.taken = taken(row["taken"])
+    done.ready_queues |= await pass_on(db, row)
+
+
+async def in_one(
+    db: Database, batch: Sequence[Ending], statement: Statement, arguments: Sequence[object]
+) -> list[Row]:
+    """The rows of ``statement``; earlier failures that a success closes are closed with it."""
+    closing = [each.id for each in batch if each.closes_failures]
 
     async def work(tx: Transaction) -> list[Row]:
-        rows = await tx.fetch(FINISH, *columns(batch))
-        succeeded = [row["id"] for row in rows if row["state"] == State.SUCCEEDED]
-        if closing.intersection(succeeded):
-            await tx.fetch(ACKNOWLEDGE_BEFORE, [each for each in succeeded if each in closing])
+        rows = await tx.fetch(statement, *arguments)
+        if closing:
+            await tx.fetch(ACKNOWLEDGE_BEFORE, closing)
         return rows
 
-    rows = await db.run(work, alone=not closing)
-    done = Finished(moved={row["id"]: State(row["state"]) for row in rows})
-    if len(rows) < len(batch):
-        await judge(db, [each for each in batch if each.id not in done.moved], done)
-    ready = {row["queue_id"] for row in rows if row["state"] == State.READY}
-    if ready:
-        await db.fetch(HINT, list(ready))
-    if rows and rows[0]["lock_ids"]:
-        done.ready_queues = await grant(db, rows[0]["lock_ids"])
-    return done
+    return await db.run(work, alone=not closing)
 
 
 def columns(batch: Sequence[Ending]) -> tuple[list[object], ...]:

@@ -13,12 +13,14 @@ from koken.engine import events
 from koken.engine.grant import sweep
 from koken.model.job import JobSpec
 from koken.model.schedule import Schedule
+from koken.model.steps import StepSpec
 from koken.model.zones import tzdata_version
 from koken.store.database import Database, Row, Transaction
 from koken.store.statements import Statement
 
 KNOWN_JOBS = Statement("known_jobs")
 PUBLISH_JOB = Statement("publish_job")
+PUBLISH_STEPS = Statement("publish_steps")
 PUBLISH_VERSION = Statement("publish_version")
 MAKE_CURRENT = Statement("make_current")
 RETIRE_JOBS = Statement("retire_jobs")
@@ -85,12 +87,51 @@ async def publish_job(tx: Transaction, *, app: str, spec: JobSpec, by: str) -> N
         list(spec.argument_names) if spec.parameters else None,
         list(spec.parameters.get("required", ())),
     )
+    if spec.steps:
+        await tx.fetch(PUBLISH_STEPS, version["id"], *step_columns(spec.steps))
     moved = await tx.fetch(MAKE_CURRENT, job["id"], version["id"])
     if spec.lock is not None:
         await tx.fetch(SET_LOCK_LIMIT, spec.lock.key, spec.lock.limit)
     await save_schedules(tx, job["id"], spec.schedules)
     if moved and job["version_id"] is not None:
         await events.record(tx, "publish", by, job_id=job["id"])
+
+
+def step_columns(steps: Sequence[StepSpec]) -> tuple[list[Any], ...]:
+    """The steps of a version as the statement's arrays."""
+    numbers = {step.name: step.no for step in steps}
+    frees: dict[str, list[int]] = {step.name: [] for step in steps}
+    for step in steps:
+        for name, hard in step.edges.items():
+            frees[name].append(-numbers[step.name] if hard else numbers[step.name])
+    locks = [step.lock for step in steps]
+    return (
+        [step.no for step in steps],
+        [step.name for step in steps],
+        [step.queue for step in steps],
+        [step.priority for step in steps],
+        [step.max_attempts for step in steps],
+        [step.max_infra_attempts for step in steps],
+        [step.join.value for step in steps],
+        [len(step.edges) for step in steps],
+        [f"{{{','.join(map(str, frees[step.name]))}}}" for step in steps],
+        [lock and lock.key for lock in locks],
+        [lock and lock.mode.value for lock in locks],
+        [lock and lock.limit for lock in locks],
+        [lock and lock.when_held.value for lock in locks],
+        [step.each is not None for step in steps],
+        [step.compensates for step in steps],
+        [bool(step.arguments) or any(name not in numbers for name in step.asks) for step in steps],
+        [taken(step, steps, numbers) for step in steps],
+    )
+
+
+def taken(step: StepSpec, steps: Sequence[StepSpec], numbers: Mapping[str, int]) -> str | None:
+    """The numbers of the steps whose results a step takes; None when one of them has items."""
+    wanted = sorted(numbers[name] for name in step.takes)
+    if any(steps[no - 1].each is not None for no in wanted):
+        return None
+    return f"{{{','.join(map(str, wanted))}}}"
 
 
 async def save_schedules(tx: Transaction, job_id: int, schedules: Sequence[Schedule]) -> None:

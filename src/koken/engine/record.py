@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from koken.model.durable import Entry, Kept, Past
 from koken.store.database import Database, Transaction
 from koken.store.statements import Statement
 
 KEEP_CHECKPOINTS = Statement("keep_checkpoints")
+KEEP_LEDGER = Statement("keep_ledger")
+MARK_UNWIND = Statement("mark_unwind")
 CHECKPOINTS = Statement("checkpoints")
 LOG = Statement("log")
 PROGRESS = Statement("progress")
@@ -16,13 +19,23 @@ PROGRESS = Statement("progress")
 
 @dataclass(slots=True)
 class Keeping:
-    """A value to keep: JSON text under a key."""
+    """A value to keep: JSON text under a key, and lines of the ledger that go with it."""
 
     run_id: int
     lease: int
     key: str
     value: str
     overwrite: bool
+    ordinal: int | None = None
+    undo: bool = False
+    entries: Sequence[Entry] = ()
+    unwind: bool = False
+    """Whether its run has something to clean up from now on when it does not end well."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a checkpoint and nothing else."""
+        return not (self.undo or self.unwind or self.entries)
 
 
 @dataclass(slots=True)
@@ -74,7 +87,7 @@ async def record(
         return await keep(tx, keepings) if keepings else {}
 
     alone = bool(keepings) + bool(lines) + bool(showings) == 1
-    return await db.run(work, alone=alone)
+    return await db.run(work, alone=alone and all(each.plain for each in keepings))
 
 
 async def keep(tx: Transaction, keepings: Sequence[Keeping]) -> dict[tuple[int, str], str]:
@@ -90,8 +103,39 @@ async def keep(tx: Transaction, keepings: Sequence[Keeping]) -> dict[tuple[int, 
         [each.lease for each in batch],
         [each.key for each in batch],
         [each.value for each in batch],
+        [each.overwrite for each in batch],
+        [each.ordinal for each in batch],
+        [each.undo or None for each in batch],
     )
+    await keep_along(tx, [each for each in keepings if not each.plain])
     return {(row["run_id"], row["key"]): row["value"] for row in rows}
+
+
+async def keep_along(tx: Transaction, keepings: Sequence[Keeping]) -> None:
+    """What some values bring with them: marks of their runs, lines of the ledger."""
+    marked = {(each.run_id, each.lease) for each in keepings if each.undo or each.unwind}
+    if marked:
+        ids, leases = zip(*sorted(marked), strict=True)
+        await tx.fetch(MARK_UNWIND, list(ids), list(leases))
+    lines = {
+        (each.run_id, each.lease, entry.key, entry.no): entry
+        for each in keepings
+        for entry in each.entries
+    }
+    if lines:
+        entries = list(lines.values())
+        await tx.fetch(
+            KEEP_LEDGER,
+            [run_id for run_id, *_ in lines],
+            [lease for _, lease, *_ in lines],
+            [entry.key for entry in entries],
+            [entry.no for entry in entries],
+            [entry.state for entry in entries],
+            [entry.item for entry in entries],
+            [entry.handle for entry in entries],
+            [entry.submits for entry in entries],
+            [entry.error for entry in entries],
+        )
 
 
 def line_columns(lines: Sequence[Line], clock: float) -> tuple[list[object], ...]:
@@ -106,6 +150,12 @@ def line_columns(lines: Sequence[Line], clock: float) -> tuple[list[object], ...
     )
 
 
-async def checkpoints(db: Database, run_id: int) -> dict[str, str]:
-    """All that the run has kept, as JSON text by key."""
-    return {row["key"]: row["value"] for row in await db.fetch(CHECKPOINTS, run_id)}
+async def checkpoints(db: Database, run_id: int) -> Past:
+    """All that the run has recorded so far."""
+    rows = await db.fetch(CHECKPOINTS, run_id)
+    kept = {
+        row["key"]: Kept(row["value"], row["ordinal"], row["undo"], row["age"], row["left"])
+        for row in rows
+        if row["key"] is not None
+    }
+    return Past(rows[0]["spent"], kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from koken.engine.grant import HINT, grant
+from koken.engine.parts import ending
 from koken.model.timing import Timing
 from koken.store.database import Database
 from koken.store.statements import Statement
@@ -32,11 +32,8 @@ async def rescue(db: Database, timing: Timing) -> Rescued:
     rows = await db.fetch(CONFIRM, timing.confirm)
     found.lost = [row["name"] for row in rows]
     while True:
-        (row,) = await db.fetch(TAKE_OVER)
+        row = await ending(db, TAKE_OVER)
         found.runs += row["taken"]
-        await grant(db, row["lock_ids"] or [])
-        if row["queue_ids"]:
-            await db.fetch(HINT, row["queue_ids"])
         if not row["taken"]:
             break
     await db.fetch(CLEAR)

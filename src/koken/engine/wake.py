@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from koken.engine.grant import HINT, grant
+from koken.engine.grant import HINT
+from koken.engine.parts import ending, stop_children
 from koken.store.database import Database
 from koken.store.statements import Statement
 
@@ -27,11 +28,12 @@ async def wake(db: Database, run_ids: Sequence[int] | None = None) -> set[int]:
 
 
 async def expire(db: Database) -> int:
-    """Fail what was not started in time, or takes too long as a whole, and that nobody carries."""
+    """End what was not started in time, or takes too long as a whole, and that nobody carries."""
     expired = 0
     while True:
-        (row,) = await db.fetch(EXPIRE)
+        row = await ending(db, EXPIRE)
         expired += int(row["expired"])
-        await grant(db, row["lock_ids"] or [])
+        if row["to_stop"]:
+            await stop_children(db, row["to_stop"], "the run took longer than it may (run_timeout)")
         if not row["expired"]:
             return expired

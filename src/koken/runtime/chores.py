@@ -13,7 +13,7 @@ from functools import partial
 
 from typing_extensions import override
 
-from koken.engine import fire, grant, prune, pulse, rescue, retime, wake
+from koken.engine import bulk, fire, grant, move, parts, prune, pulse, rescue, retime, wake
 from koken.errors import DatabaseUnreachable
 from koken.model.timing import Timing
 from koken.runtime.service import Service
@@ -62,6 +62,9 @@ class Chores(Service):
             "wake": lambda: wake.wake(self.db),
             "grant": lambda: grant.sweep(self.db),
             "expire": lambda: wake.expire(self.db),
+            "stop": lambda: parts.stop_rest(self.db),
+            "follow": lambda: move.follow_late(self.db),
+            "bulk": lambda: bulk.sweep(self.db),
         }
         self.periodic: dict[str, Callable[[int], Awaitable[object]]] = {
             "orphans": lambda _: rescue.adopt_orphans(self.db),
@@ -74,7 +77,7 @@ class Chores(Service):
         """Ask what is due and do it; rests until the next thing falls due, or a sweep long."""
         found = await pulse.pulse(self.db, self.queue_ids(), self.timing)
         errors = [await failure(verb) for chore, verb in self.verbs.items() if chore in found.due]
-        if found.due & {"claim", "rescue", "fire", "wake", "grant"}:
+        if found.due & {"claim", "rescue", "fire", "wake", "grant", "follow", "bulk"}:
             self.on_ready()
         later: list[Callable[[], Awaitable[object]]] = [
             partial(self.do, chore) for chore in self.periodic if chore in found.due

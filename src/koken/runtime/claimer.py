@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from koken.engine import claim, register
-from koken.engine.claim import Claimed, Lane
+from koken.engine.claim import NO_ROOM, Claimed, Lane, Room
 from koken.runtime.names import Names
+from koken.runtime.plans import Plans
 from koken.runtime.runner import Runner
 from koken.runtime.service import LONGEST_REST, Service
 from koken.store.database import Database
@@ -41,6 +42,7 @@ class Claimer(Service):
         worker_id: Callable[[], int],
         runner: Runner,
         names: Names,
+        plans: Plans,
         may_claim: Callable[[], bool],
         undelivered: Callable[[], int],
     ) -> None:
@@ -49,6 +51,7 @@ class Claimer(Service):
         self.worker_id = worker_id
         self.runner = runner
         self.names = names
+        self.plans = plans
         self.may_claim = may_claim
         self.undelivered = undelivered
         self.marks: dict[Lane, datetime] = {}
@@ -60,6 +63,18 @@ class Claimer(Service):
         """Queues of which this worker wants to be told."""
         self.limited: set[int] = set()
         self.audited_at = time.monotonic()
+
+    def spare(self) -> Room:
+        """What this worker takes at once of what becomes ready: where its last claim came short."""
+        if not self.hungry or not self.may_claim():
+            return NO_ROOM
+        free = {queue: max(self.runner.free_slots(queue), 0) for queue in self.hungry}
+        return Room(self.worker_id(), [each for each in free if free[each]], sum(free.values()))
+
+    def doubt(self) -> None:
+        """Something may have been given to us of which we do not know."""
+        self.in_doubt = True
+        self.tell()
 
     def tell(self) -> None:
         """Something became ready: look from the bottom."""
@@ -177,6 +192,7 @@ class Claimer(Service):
         """
         if runs:
             await self.names.learn(runs)
+            await self.plans.learn(runs)
             if self.worker_id() == claimed_by:
                 self.runner.take(runs)
         self.in_doubt = False

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
-from koken.engine.finish import Ending, Finished, finish
+from koken.engine.claim import Room
+from koken.engine.finish import SPENDS_ATTEMPT, Ending, Finished, finish
 from koken.errors import KokenError
 from koken.model import codec
 from koken.model.run import Failure
@@ -25,18 +27,27 @@ BATCH_SIZE = 32 << 20
 class Finisher(Service):
     """One deliverer for all endings of a worker.
 
-    ``on_finished`` is told what each batch came to. A batch stays in memory until the database has
-    answered; one ending that poisons it is found by halves, and fails its own run alone.
+    ``room`` says what of that which becomes ready is taken at once; ``on_doubt`` is called when it
+    is not known whether it was. ``on_finished`` is told what each batch came to. A batch stays in
+    memory until the database has answered; one ending that poisons it is found by halves, and
+    fails its own run alone.
     """
 
     name = "finisher"
 
     def __init__(
-        self, db: Database, on_finished: Callable[[Sequence[Ending], Finished], None]
+        self,
+        db: Database,
+        on_finished: Callable[[Sequence[Ending], Finished], Awaitable[None]],
+        *,
+        room: Callable[[], Room],
+        on_doubt: Callable[[], None],
     ) -> None:
         super().__init__()
         self.db = db
         self.on_finished = on_finished
+        self.room = room
+        self.on_doubt = on_doubt
         self.endings: deque[Ending] = deque()
 
     def add(self, ending: Ending) -> None:
@@ -64,8 +75,9 @@ class Finisher(Service):
     async def deliver(self, batch: list[Ending]) -> None:
         """Deliver these, or put back what was not."""
         try:
-            done = await finish(self.db, batch)
+            done = await finish(self.db, batch, self.room())
         except BaseException as error:
+            self.on_doubt()
             if isinstance(error, KokenError) and concerns_data(error):
                 await self.divide(batch, error)
                 return
@@ -73,7 +85,7 @@ class Finisher(Service):
             raise
         if done.stale:
             self.logger.warning("endings of runs %s came too late; others carry them", done.stale)
-        self.on_finished(batch, done)
+        await self.on_finished(batch, done)
 
     async def divide(self, batch: list[Ending], error: KokenError) -> None:
         """Find the ending that the database refuses, by halves."""
@@ -100,4 +112,17 @@ class Finisher(Service):
         self.logger.error("the answer of run %s cannot be stored: %s", ending.id, error)
         message = codec.clean(f"its answer cannot be stored: {error}")
         failure = json.dumps(Failure(type="Unstorable", message=message).to_json())
-        await self.deliver([Ending(ending.id, ending.lease, State.FAILED, REFUSED, error=failure)])
+        await self.deliver(
+            [
+                replace(
+                    ending,
+                    state=State.FAILED,
+                    outcome=REFUSED,
+                    spent=SPENDS_ATTEMPT,
+                    wait_cause=None,
+                    wait_for=None,
+                    result=None,
+                    error=failure,
+                )
+            ]
+        )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from koken.engine import durable
 from koken.engine.claim import Claimed
 from koken.engine.record import Keeping, Line, Showing, checkpoints
+from koken.model.durable import Child, Entry, Met, Past, Waiting, Wanted
 from koken.runtime.recorder import Recorder
+from koken.views import runs
 
 T = TypeVar("T")
 PROGRESS_PAUSE = 1.0
@@ -20,9 +23,37 @@ PROGRESS_PAUSE = 1.0
 class RunHost:
     """Ties a body to its run and lease; safe to call from any thread."""
 
-    __slots__ = ("last_shown", "loop", "pending", "recorder", "run", "stop", "wrote")
+    __slots__ = (
+        "fresh",
+        "last_shown",
+        "loop",
+        "of",
+        "part",
+        "pending",
+        "recorder",
+        "run",
+        "stop",
+        "unwind",
+        "wrote",
+    )
 
-    def __init__(self, run: Claimed, recorder: Recorder, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        run: Claimed,
+        recorder: Recorder,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        of: int | None = None,
+        before: RunHost | None = None,
+    ) -> None:
+        self.fresh = of is None and before is None and run.lease == 1
+        """Whether nothing can be on record yet."""
+        self.of = of or run.id
+        """The run whose checkpoints the body sees."""
+        self.part: bool = before is not None and before.part
+        """Whether the body has started children, or kept what its run's end must look at."""
+        self.unwind: bool = before is not None and before.unwind
+        """Whether there is something to undo, or to cancel elsewhere."""
         self.run = run
         self.recorder = recorder
         self.loop = loop
@@ -57,15 +88,54 @@ class RunHost:
         """Why the body should stop now, or nothing."""
         return self.stop
 
-    async def checkpoints(self) -> dict[str, str]:
-        """What earlier attempts have kept; a first lease has nothing to read."""
-        if self.run.lease == 1:
-            return {}
-        return await checkpoints(self.recorder.db, self.run.id)
+    async def checkpoints(self) -> Past:
+        """What the run has recorded; a first lease has nothing to read."""
+        if self.fresh:
+            return Past()
+        past = await checkpoints(self.recorder.db, self.of)
+        if self.of == self.run.id and any(each.undo for each in past.kept.values()):
+            self.unwind = True  # recorded in a transaction of the body's own, maybe
+        return past
 
-    async def keep(self, key: str, value: str, *, overwrite: bool) -> str:
+    async def keep(
+        self,
+        key: str,
+        value: str,
+        *,
+        overwrite: bool = False,
+        ordinal: int | None = None,
+        undo: bool = False,
+        unwind: bool = False,
+        entries: Sequence[Entry] = (),
+    ) -> str:
         """Keep JSON text for good; returns what now stands."""
-        return await self.recorder.keep(Keeping(self.run.id, self.run.lease, key, value, overwrite))
+        run = self.run
+        self.unwind = self.unwind or undo or unwind
+        return await self.recorder.keep(
+            Keeping(run.id, run.lease, key, value, overwrite, ordinal, undo, entries, unwind)
+        )
+
+    def unwinds(self) -> None:
+        """Remember that there is something to clean up if the run does not end well."""
+        self.unwind = True
+
+    async def wait(self, waiting: Waiting) -> Met:
+        """Record a wait, or look how it stands."""
+        return await durable.wait(self.recorder.db, self.run.id, self.run.lease, waiting)
+
+    async def child(self, wanted: Wanted) -> Child:
+        """Start a child run, or find it."""
+        run = self.run
+        child_id, count = wanted.known, None
+        if child_id is None:
+            self.part = True
+            child_id, count = await durable.child(self.recorder.db, run.id, run.lease, wanted)
+        found = await runs.get_many(self.recorder.db, [child_id])
+        return Child(found[child_id], count)
+
+    async def open_children(self, ids: Sequence[int]) -> tuple[list[int], int]:
+        """Which of these runs have ended, and how many children have not."""
+        return await durable.open_children(self.recorder.db, self.run.id, ids)
 
     def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
         """Carry out ``work`` on the worker's loop, from another thread."""

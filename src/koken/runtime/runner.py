@@ -7,14 +7,15 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from koken.define.job import Job
 from koken.define.registry import Registry
 from koken.engine.claim import Claimed
 from koken.engine.finish import Ending, Finished
-from koken.executors.base import Absent, Assignment, Executor, Raised, Stopped, raised
-from koken.model import codec
+from koken.engine.parts import Moved
+from koken.executors.base import Absent, Answer, Assignment, Executor, Raised, Stopped, raised
 from koken.model.duration import in_words
 from koken.model.run import Failure, Trigger, TriggerKind
 from koken.model.states import State
@@ -23,8 +24,10 @@ from koken.runtime.carried import Carried
 from koken.runtime.finisher import Finisher
 from koken.runtime.host import RunHost
 from koken.runtime.names import Names
+from koken.runtime.parents import Parents
 from koken.runtime.recorder import Recorder
 from koken.runtime.slots import Slots
+from koken.runtime.through import Carry
 
 FULL_FOR_LONG = 300.0
 """Seconds without a free slot after which a worker says so."""
@@ -49,17 +52,21 @@ class Runner:
         executors: Callable[[Job[..., Any]], Executor],
         names: Names,
         recorder: Recorder,
+        parents: Parents,
         slots: Mapping[int, int],
         on_free: Callable[[], None],
+        on_ready: Callable[[], None],
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.registry = registry
         self.executors = executors
         self.names = names
         self.recorder = recorder
+        self.parents = parents
         self.finisher: Finisher | None = None
         self.slots = {queue: Slots(total) for queue, total in slots.items()}
         self.on_free = on_free
+        self.on_ready = on_ready
         self.chance = chance
         self.carried: dict[int, Carried] = {}
         self.abandoned: list[Carried] = []
@@ -119,6 +126,13 @@ class Runner:
                 slots.waiting.append((time.monotonic(), run))
                 self.return_soon()
 
+    async def take_on(self, runs: Sequence[Claimed]) -> None:
+        """Carry runs that became ready by what this worker did."""
+        if runs:
+            await self.names.learn(runs)
+            await self.parents.plans.learn(runs)
+            self.take(runs)
+
     def begin(self, carried: Carried, slots: Slots) -> None:
         """Give a run a slot."""
         slots.begin()
@@ -173,35 +187,72 @@ class Runner:
             self.finisher.add(ending)
 
     async def outcome(self, carried: Carried) -> Ending | None:
-        """What becomes of the run."""
+        """What becomes of the run; None when it is not ours any more, or was moved already."""
         run = carried.run
         name = self.names.job(run.job_id)
-        job = self.registry.jobs.get(name)
+        job = self.registry.part(name, None, undo=False)
         if job is None:
             self.unknown.add(run.job_id)
             return verdict.unknown(run, name)
+        found: Ending | Moved | None
         if carried.stop:
-            return verdict.ending(run, job, Stopped(carried.stop), 0.0)
-        host = carried.host = RunHost(run, self.recorder, asyncio.get_running_loop())
+            found = verdict.ending(run, job, Stopped(carried.stop), 0.0)
+        elif isinstance(following := await self.parents.next(run, job), Carry):
+            found = await self.carried_out(carried, following, name)
+        else:
+            found = following
+        if isinstance(found, Moved):
+            await self.take_on(found.taken)
+            if found.ready_queues:
+                self.on_ready()
+            return None
+        if found is not None:
+            host = carried.host
+            found.unwind = host is not None and host.unwind
+            found.part |= run.is_part or (host is not None and (host.part or host.unwind))
+        return found
+
+    async def carried_out(self, carried: Carried, carry: Carry, name: str) -> Ending | Moved | None:
+        """Carry out a body; when its run does not end well, find what is to be undone first."""
+        run = carried.run
+        answer = await self.answer(carried, carry, name)
+        if carry.then is not None:
+            return await self.parents.undo.done(run, carry.then, answer)
+        found = verdict.ending(run, carry.job, answer, self.chance())
+        if found is None:
+            return None
+        unwind = run.unwind or (carried.host is not None and carried.host.unwind)
+        if unwind and found.state in (State.FAILED, State.CANCELLED):
+            answer = await self.answer(carried, replace(carry, undo="*", then=found), name)
+            return await self.parents.undo.done(run, found, answer)
+        if found.state is State.SUCCEEDED and run.parent_id is None:
+            found.closes_failures = run.overlap in CLOSING_RULES
+        return found
+
+    async def answer(self, carried: Carried, carry: Carry, name: str) -> Answer:
+        """What a body answers."""
+        run = carried.run
+        host = carried.host = RunHost(
+            run, self.recorder, asyncio.get_running_loop(), of=carry.of, before=carried.host
+        )
         try:
-            executor = carried.executor = self.executors(job)
-            answer = await executor.carry_out(job, self.assignment(run, job, name), host)
+            executor = carried.executor = self.executors(carry.job)
+            answer = await executor.carry_out(carry.job, self.assignment(run, carry, name), host)
         except Exception as error:
             answer = raised(error)
         if isinstance(answer, Raised) and host.stop != "lost":
             host.log("error", "log", answer.failure.traceback.rstrip())
         if isinstance(answer, Absent):
             self.unknown.add(run.job_id)
-        found = verdict.ending(run, job, answer, self.chance())
-        if found is not None and found.state is State.SUCCEEDED:
-            found.closes_failures = run.overlap in CLOSING_RULES
-        return found
+        return answer
 
-    def assignment(self, run: Claimed, job: Job[..., Any], name: str) -> Assignment:
+    def assignment(self, run: Claimed, carry: Carry, name: str) -> Assignment:
         """The facts that the executor gets."""
-        limits = [each for each in (job.spec.timeout, run.seconds_left) if each is not None]
+        limits = [each for each in (carry.job.spec.timeout, run.seconds_left) if each is not None]
+        if carry.then is not None:
+            limits = []
         return Assignment(
-            run_id=run.id,
+            run_id=carry.of or run.id,
             root_id=run.root_id or run.id,
             lease=run.lease,
             job=name,
@@ -218,8 +269,11 @@ class Runner:
             ),
             subject=run.subject,
             state=self.state,
-            args=codec.decode(run.args) if run.args != "{}" else {},
+            args=carry.args,
             timeout=max(min(limits), 0.0) if limits else None,
+            step=carry.step,
+            undo=carry.undo,
+            schema=self.recorder.db.schema,
         )
 
     def free(self, run: Claimed, took: float) -> None:
@@ -284,6 +338,8 @@ class Runner:
         return [each.run.id for each in known if each.goes and self.effect(each) in NOT_TWICE]
 
     def effect(self, carried: Carried) -> str | None:
-        """What the job says of its effect."""
-        job = self.registry.jobs.get(self.names.job(carried.run.job_id))
+        """What the job, or the step, says of its effect."""
+        run = carried.run
+        step = run.step if run.is_step or run.is_item else None
+        job = self.registry.part(self.names.job(run.job_id), step, undo=False)
         return job.spec.effect if job else None

@@ -8,7 +8,8 @@ from typing import Any, assert_never
 from koken.define.job import Job
 from koken.engine.claim import Claimed
 from koken.engine.finish import SPENDS_ATTEMPT, SPENDS_INFRA, SPENDS_NOTHING, Ending
-from koken.executors.base import Absent, Answer, Broken, Raised, Returned, Stopped
+from koken.executors.base import Absent, Answer, Broken, Parked, Raised, Returned, Stopped, Undoing
+from koken.executors.failures import NEVER_AGAIN
 from koken.model.duration import in_words, seconds
 from koken.model.outcome import Cancel, Fail, Outcome, Retry, Skip, Snooze
 from koken.model.policy import INFRA_BACKOFF, LONGEST_DELAY, Backoff, Effect
@@ -17,8 +18,16 @@ from koken.model.states import State, WaitCause
 
 SNOOZE = 60.0
 """Seconds of a ``Snooze`` that does not say how long."""
-SURE = {"koken.errors.InvalidArguments", "koken.errors.DeclarationError"}
-"""Errors that another attempt would meet again: of arguments, and of how a job is declared."""
+ABSENT = 10.0
+"""Seconds until a step that a program does not have is looked at again."""
+SURE = {
+    "koken.errors.InvalidArguments",
+    "koken.errors.DeclarationError",
+    "koken.errors.WorkflowChanged",
+    NEVER_AGAIN,
+}
+"""Errors that another attempt would meet again: of arguments, of how a job is declared or was
+changed under a run; and those that a step names."""
 
 
 def ending(run: Claimed, job: Job[..., Any], answer: Answer, chance: float) -> Ending | None:
@@ -37,6 +46,10 @@ def ending(run: Claimed, job: Job[..., Any], answer: Answer, chance: float) -> E
             return broken(run, failure, chance)
         case Absent():
             return unknown(run, job.name)
+        case Parked():
+            return left(run, answer)
+        case Undoing():
+            raise AssertionError("only asked for by the runner, which takes it")
         case Outcome():
             return answered(run, job, answer, chance)
         case _:
@@ -154,6 +167,31 @@ def unknown(run: Claimed, name: str) -> Ending:
     """For a run whose job this program does not declare: another worker may."""
     failure = Failure(type="NoBody", message=f"its worker's program has no job {name!r}")
     return Ending(run.id, run.lease, State.READY, "returned", SPENDS_NOTHING, error=text(failure))
+
+
+def absent_step(run: Claimed, job: str, step: str) -> Ending:
+    """For a step that this program does not have: another worker's program may, in a while."""
+    message = f"its worker's program has no step {step!r} in workflow {job!r}"
+    failure = Failure(type="NoBody", message=message)
+    return parked(run, failure, ABSENT, "returned", WaitCause.DELAY, SPENDS_NOTHING)
+
+
+def left(run: Claimed, answer: Parked) -> Ending:
+    """After a body that was left until something has happened."""
+    failure = Failure(type="", message=answer.reason) if answer.reason else None
+    return Ending(
+        run.id,
+        run.lease,
+        State.WAITING,
+        "parked",
+        SPENDS_NOTHING,
+        wait_cause=WaitCause(answer.cause),
+        delay=None if answer.seconds is None else min(max(answer.seconds, 0.0), LONGEST_DELAY),
+        wait_for=answer.wait_for or None,
+        wake_below=None if answer.seen_open is None else answer.seen_open - 1,
+        error=text(failure) if failure else None,
+        part=True,
+    )
 
 
 def ended(run: Claimed, state: State, failure: Failure, *, spent: str = SPENDS_ATTEMPT) -> Ending:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import random
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Any
@@ -30,7 +31,9 @@ from koken.runtime.lifespan import enter_lifespan
 from koken.runtime.limits import apply_limits
 from koken.runtime.listener import Listener
 from koken.runtime.names import Names
+from koken.runtime.parents import Parents
 from koken.runtime.places import Places
+from koken.runtime.plans import Plans
 from koken.runtime.recorder import Recorder
 from koken.runtime.runner import Runner
 from koken.runtime.service import Service
@@ -72,7 +75,7 @@ class Worker:
         loop = asyncio.get_running_loop()
         capture.install()
         self.cleanup.callback(capture.uninstall)
-        specs = [job.spec for job in self.program.registry]
+        specs = self.program.registry.specs()
         await publish(self.db, self.program.name, specs, by=self.label.name, whole=True)
         await apply_limits(self.db, self.config.limits, by=self.label.name)
         queues = await register.queue_ids(self.db, self.config.queues)
@@ -109,21 +112,36 @@ class Worker:
         self.names = Names(self.db)
         self.places = Places(self.program, self.config.app)
         self.recorder = Recorder(self.db)
+        self.plans = Plans(self.db)
         self.runner = Runner(
             registry=self.program.registry,
             executors=self.places.of,
             names=self.names,
             recorder=self.recorder,
+            parents=Parents(
+                self.db,
+                self.program.registry,
+                self.plans,
+                room=lambda: self.claimer.spare(),
+                chance=random.random,
+            ),
             slots=slots,
             on_free=lambda: self.claimer.ring(),
+            on_ready=lambda: self.claimer.tell(),
         )
-        self.finisher = Finisher(self.db, self.finished)
+        self.finisher = Finisher(
+            self.db,
+            self.finished,
+            room=lambda: self.claimer.spare(),
+            on_doubt=lambda: self.claimer.doubt(),
+        )
         self.runner.finisher = self.finisher
         self.claimer = Claimer(
             self.db,
             worker_id=lambda: self.id,
             runner=self.runner,
             names=self.names,
+            plans=self.plans,
             may_claim=self.may_claim,
             undelivered=lambda: len(self.finisher.endings),
         )
@@ -167,11 +185,12 @@ class Worker:
             return False
         return self.heart.silence < self.config.timing.stop_after
 
-    def finished(self, endings: Sequence[Ending], done: Finished) -> None:
-        """A batch is delivered: forget the runs, wake the parked ones in time."""
+    async def finished(self, endings: Sequence[Ending], done: Finished) -> None:
+        """A batch is delivered: forget its runs, go on with others, wake what is parked in time."""
         self.runner.finished(endings, done)
+        await self.runner.take_on(done.taken)
         for ending in endings:
-            if done.moved.get(ending.id) is State.WAITING:
+            if done.moved.get(ending.id) is State.WAITING and ending.delay is not None:
                 self.chores.wake_in(ending.delay, ending.id)
         if done.ready_queues or State.READY in done.moved.values():
             self.claimer.tell()

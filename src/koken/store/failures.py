@@ -28,6 +28,7 @@ TRANSIENT = (
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
     asyncpg.LockNotAvailableError,
+    asyncpg.InvalidCachedStatementError,  # a program's table has changed since we last read it
 )
 UNREACHABLE = (
     # the server cannot do it now, whatever it was: tried again later, it may go

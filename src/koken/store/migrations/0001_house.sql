@@ -61,6 +61,9 @@ create table koken.job_version (
   lock_limit         int,
   lock_when_held     text,
   subject            text,
+  subject_exclusive  boolean not null,           -- one run a subject at a time: the rest stands in line
+  on_success         text,                       -- the job that follows a success
+  on_failure         text,
   start_timeout      interval,
   run_timeout        interval,
   argument_names     text[],                     -- null: any
@@ -155,7 +158,30 @@ create table koken.run (
   claimed_at         timestamptz,
   finished_at        timestamptz,
   acknowledged_at    timestamptz,
-  acknowledged_by    text
+  acknowledged_by    text,
+  -- what only parents, steps and children have; null in plain runs, where they cost nothing
+  settle             text,                       -- the state that it will end in, once its children are through
+  unwind             boolean,                    -- there is something to undo or to cancel elsewhere when it does not end well
+  hooks              boolean,                    -- something follows its end: a job, a move of its subject
+  wait_for           text,                       -- what exactly it waits for: a signal, a question, a gate, a child
+  need_rule          text,
+  open_needs         int,                        -- null: nothing to count any more, the step is released
+  good_needs         int,
+  bad_needs          int,
+  lost_needs         int,                        -- skipped, and the step wants their result
+  frees              int[],                      -- steps that need this one; negative: they want its result
+  not_before_at      timestamptz,                -- a gate's
+  late_skips         boolean,                    -- what its start_deadline_at does: skips it, else fails it
+  made               int,                        -- children made so far; null: a parent that is not opened
+  open_children      int,                        -- released and not ended
+  bad_children       int,
+  at_once            int,                        -- of its items, so many are open together
+  released           int,                        -- of its items, the number of the last one released
+  wake_below         int,                        -- it wakes when no more than so many children are open
+  tolerate_bad       int,                        -- or when more than so many ended badly
+  undoes_id          bigint,                     -- the run whose work it undoes
+  origin_id          bigint,                     -- the run that a person made it from
+  origin_verb        text
 ) with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,
         autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.02);
 
@@ -188,13 +214,14 @@ end $$;
 
 create trigger run_moves before update of state on koken.run for each row
 when (old.state is distinct from new.state and not (
-     old.state = 'blocked' and new.state in ('ready', 'running', 'waiting', 'skipped', 'cancelled', 'failed')
-  or old.state = 'ready' and new.state in ('running', 'skipped', 'cancelled', 'failed')
+     old.state = 'blocked' and new.state in ('ready', 'running', 'waiting', 'succeeded', 'skipped', 'cancelled', 'failed')
+  or old.state = 'ready' and new.state in ('running', 'succeeded', 'skipped', 'cancelled', 'failed')
   or old.state = 'running' and new.state in ('succeeded', 'failed', 'waiting', 'ready', 'skipped', 'cancelled')
-  or old.state = 'waiting' and new.state in ('ready', 'failed', 'skipped', 'cancelled')
+  or old.state = 'waiting' and new.state in ('ready', 'succeeded', 'failed', 'skipped', 'cancelled')
+  or old.state = 'succeeded' and new.state in ('blocked')
   or old.state = 'failed' and new.state in ('ready', 'blocked', 'skipped', 'succeeded')
-  or old.state = 'cancelled' and new.state in ('ready', 'blocked')
-  or old.state = 'skipped' and new.state in ('ready', 'blocked')))
+  or old.state = 'cancelled' and new.state in ('ready', 'blocked', 'succeeded')
+  or old.state = 'skipped' and new.state in ('ready', 'blocked', 'succeeded')))
 execute function koken.refuse_move();
 
 create table koken.run_args (
@@ -259,6 +286,29 @@ create table koken.hold (
 create index hold_waiting on koken.hold (lock_id, rank, run_id) where granted_at is null;
 create index hold_granted on koken.hold (lock_id) where granted_at is not null;
 
+-- What the end of a run does to the row of the program's own table that a transition has moved.
+create table koken.moving (
+  run_id      bigint primary key,
+  machine     text not null,
+  transition  text not null,
+  table_name  text not null,                     -- quoted, with its schema; as are the next two
+  column_name text not null,
+  key_name    text not null,
+  subject_id  text not null,
+  target      text not null,                     -- where the transition put it; the end moves it from there
+  on_success  text,
+  on_failure  text,
+  supersedes  int[] not null                     -- jobs whose runs on the subject end before this one begins
+);
+
+-- Ends whose follow-ups met a row that somebody else held.
+create table koken.late_follow_up (
+  run_id bigint not null,
+  lease  int not null,
+  state  text not null,
+  primary key (run_id, lease)
+);
+
 create table koken.worker (
   id         int generated by default as identity primary key,
   name       text not null,
@@ -303,6 +353,35 @@ create table koken.event (
   detail       jsonb not null default '{}'
 );
 create index event_run on koken.event (run_id, id) where run_id is not null;
+
+-- A repair of many runs, carried out bit by bit.
+create table koken.bulk (
+  id             bigint generated always as identity primary key,
+  workspace_id   int not null,
+  verb           text not null,
+  query          text not null,
+  rate           float8 not null check (rate > 0),  -- runs a second
+  by             text not null,
+  reason         text not null,
+  state          text not null default 'running' check (state in ('running', 'paused', 'stopped', 'done')),
+  next_at        timestamptz not null default koken.now(),
+  stopped_reason text,
+  checked_from   timestamptz,                    -- what was retried before does not count for a stop
+  created_at     timestamptz not null default koken.now(),
+  finished_at    timestamptz
+);
+create index bulk_due on koken.bulk (next_at) where state = 'running';
+
+-- The runs that it is about, as they were found when it was made.
+create table koken.bulk_run (
+  bulk_id  bigint not null,
+  run_id   bigint not null,
+  taken_at timestamptz,                          -- when a worker took it on
+  at       timestamptz,                          -- when it was done with
+  refusal  text,                                 -- why nothing was done with it
+  primary key (bulk_id, run_id)
+);
+create index bulk_run_left on koken.bulk_run (bulk_id, run_id) where at is null;
 
 -- The id of a queue; a name that nobody used yet makes one.
 create function koken.queue_id(p_name text) returns int language plpgsql as $$
@@ -380,8 +459,14 @@ begin
   end if;
 end $$;
 
--- Puts a run in line for the locks that its job and its overlap rule ask for. The share lock on the
--- lock's row keeps it from being pruned; it does not stand in the way of a grant.
+-- Whether a run stands in line before it is ready: its job, its subject or its rule asks for a lock.
+create function koken.wants_lock(p_version koken.job_version, p_overlap text) returns boolean
+language sql immutable
+return p_version.lock_key is not null or p_version.subject_exclusive
+       or p_overlap in ('queue_one', 'queue_all', 'replace');
+
+-- Puts a run in line for the locks that its job, its subject and its overlap rule ask for. The share lock
+-- on the lock's row keeps it from being pruned; it does not stand in the way of a grant.
 create function koken.stand_in_line(
   p_run koken.run, p_workspace text, p_version koken.job_version, p_args jsonb, p_not_before timestamptz
 ) returns void language plpgsql as $$
@@ -394,6 +479,9 @@ begin
            p_version.lock_key as template, p_version.lock_mode as mode,
            p_version.lock_limit as max_holders, p_version.lock_when_held as when_held
      where p_version.lock_key is not null
+    union all
+    select 'subject', p_run.subject, null, 'exclusive', 1, 'wait'
+     where p_version.subject_exclusive
     union all
     select 'overlap', p_run.overlap_key, null, 'exclusive', 1, 'wait'
      where p_run.overlap in ('queue_one', 'queue_all', 'replace')
@@ -408,7 +496,7 @@ begin
       exit when found_id is not null;
     end loop;
     if wanted.when_held = 'refuse' then
-      perform koken.refuse_if_held(found_id, wanted.key, wanted.mode, wanted.max_holders);
+      perform koken.refuse_if_held(found_id, wanted.key, wanted.mode, wanted.max_holders, p_run.id);
     end if;
     insert into koken.hold (lock_id, run_id, mode, when_held, rank, not_before)
     values (found_id, p_run.id, wanted.mode, wanted.when_held, p_run.rank, p_not_before)
@@ -421,13 +509,25 @@ create function koken.fits(p_mode text, p_held bigint, p_shared bigint, p_limit 
 language sql immutable
 return case when p_mode = 'shared' then p_held = p_shared else p_shared = 0 and p_held < p_limit end;
 
-create function koken.refuse_if_held(p_lock_id bigint, p_key text, p_mode text, p_limit int)
+-- The runs above a run, up to its root: what they hold does not stand in its way.
+create function koken.ancestors(p_run_id bigint) returns bigint[] language sql stable as $$
+  with recursive above (id) as (
+    select parent_id from koken.run where id = p_run_id and parent_id is not null
+    union all
+    select r.parent_id from above a join koken.run r on r.id = a.id where r.parent_id is not null)
+  select coalesce(array_agg(id), '{}') from above
+$$;
+
+create function koken.refuse_if_held(p_lock_id bigint, p_key text, p_mode text, p_limit int, p_run_id bigint)
 returns void language plpgsql as $$
-declare holder record;
+declare
+  holder record;
+  above bigint[] := koken.ancestors(p_run_id);
 begin
   select min(h.run_id) as run_id, min(h.granted_at) as since, count(*) as n,
          count(*) filter (where h.mode = 'shared') as shared into holder
-    from koken.hold h where h.lock_id = p_lock_id and h.granted_at is not null;
+    from koken.hold h
+   where h.lock_id = p_lock_id and h.granted_at is not null and h.run_id <> all(above);
   if not koken.fits(p_mode, holder.n, holder.shared, p_limit) then
     raise exception 'lock % is held by run % since %', p_key, holder.run_id, holder.since
       using errcode = 'KK423', detail = jsonb_build_object(
@@ -567,7 +667,7 @@ create function koken.start_run(
   p_job text, p_args jsonb, p_workspace text,
   p_run_at timestamptz, p_delay float8, p_priority int, p_queue text, p_idempotency_key text,
   p_overlap text, p_logical_at timestamptz, p_trigger_kind text, p_trigger_by text,
-  p_schedule_id int, p_since_at timestamptz, p_record_skip boolean,
+  p_schedule_id int, p_since_at timestamptz, p_record_skip boolean, p_parent_id bigint, p_step text,
   out run_id bigint, out verdict text, out blocker_id bigint, out reason text, out in_line boolean
 ) language plpgsql as $$
 declare
@@ -586,6 +686,14 @@ begin
   end if;
   full_args := v.defaults || coalesce(p_args, '{}');
   perform koken.check_names(p_job, v, full_args);
+  if p_parent_id is not null then
+    select coalesce(root_id, id) into r.root_id from koken.run
+     where id = p_parent_id and state = 'running' and cancel_requested_at is null for update;
+    if not found then
+      raise exception 'run % starts no more children: it has ended, or is asked to', p_parent_id
+        using errcode = 'KK410', detail = jsonb_build_object('what', 'run ' || p_parent_id)::text;
+    end if;
+  end if;
 
   r.job_id := v.job_id;
   r.version_id := v.id;
@@ -601,8 +709,9 @@ begin
   r.overlap_scope := koken.overlap_scope(r.overlap);
   r.subject := koken.fill(v.subject, full_args, p_workspace, r.logical_at);
   r.args := case when octet_length(full_args::text) <= 512 then full_args end;
-  r.state := case when v.lock_key is not null or r.overlap in ('queue_one', 'queue_all', 'replace')
-                  then 'blocked' when due_at > now_at then 'waiting' else 'ready' end;
+  r.state := case when koken.wants_lock(v, r.overlap) then 'blocked'
+                  when due_at > now_at then 'waiting' else 'ready' end;
+  r.hooks := case when v.on_success is not null or v.on_failure is not null then true end;
   if p_idempotency_key is not null then
     r.args_hash := sha256(convert_to(v.job_id || coalesce(p_args, '{}')::text, 'UTF8'));
   end if;
@@ -626,14 +735,14 @@ begin
       workspace_id, job_id, version_id, queue_id, state, wait_cause, wake_at, start_deadline_at,
       deadline_at, priority, rank, max_attempts, max_infra_attempts, has_locks, overlap, overlap_key,
       overlap_scope, idempotency_key, args_hash, args, trigger_kind, trigger_by, schedule_id,
-      since_at, subject, logical_at, created_at)
+      since_at, subject, logical_at, created_at, parent_id, root_id, step, hooks)
     values (
       r.workspace_id, r.job_id, r.version_id, r.queue_id, r.state,
       case when r.state = 'waiting' then 'delay' end, case when r.state = 'waiting' then due_at end,
       due_at + v.start_timeout, due_at + v.run_timeout, r.priority, r.rank, v.max_attempts,
       v.max_infra_attempts, r.state = 'blocked', r.overlap, r.overlap_key, r.overlap_scope,
       p_idempotency_key, r.args_hash, r.args, p_trigger_kind, p_trigger_by, p_schedule_id,
-      p_since_at, r.subject, r.logical_at, now_at)
+      p_since_at, r.subject, r.logical_at, now_at, p_parent_id, r.root_id, p_step, r.hooks)
     on conflict do nothing returning id into run_id;
     exit when run_id is not null;
     -- somebody holds the idempotency key or the overlap key: a fresh look tells which
@@ -660,6 +769,10 @@ begin
     r.id := run_id;
     if r.args is null then
       insert into koken.run_args (run_id, args) values (r.id, full_args);
+    end if;
+    if p_parent_id is not null then
+      update koken.run set made = coalesce(made, 0) + 1, open_children = coalesce(open_children, 0) + 1
+       where id = p_parent_id;
     end if;
     if in_line then
       perform koken.stand_in_line(r, p_workspace, v, full_args, due_at);
@@ -689,12 +802,14 @@ begin
     insert into koken.run (
       workspace_id, job_id, version_id, queue_id, state, priority, rank, max_attempts,
       max_infra_attempts, overlap, overlap_key, idempotency_key, args_hash, args, error,
-      trigger_kind, trigger_by, schedule_id, subject, logical_at, created_at, finished_at)
+      trigger_kind, trigger_by, schedule_id, subject, logical_at, created_at, finished_at, parent_id,
+      root_id, step)
     values (
       r.workspace_id, r.job_id, r.version_id, r.queue_id, 'skipped', r.priority, r.rank,
       v.max_attempts, v.max_infra_attempts, r.overlap, r.overlap_key, p_idempotency_key, r.args_hash,
       r.args, jsonb_build_object('type', 'Skip', 'message', reason, 'blocker', blocker_id::text),
-      p_trigger_kind, p_trigger_by, p_schedule_id, r.subject, r.logical_at, now_at, now_at)
+      p_trigger_kind, p_trigger_by, p_schedule_id, r.subject, r.logical_at, now_at, now_at, p_parent_id,
+      r.root_id, p_step)
     on conflict do nothing returning id into run_id;
     if run_id is null then
       run_id := koken.run_of_key(r.workspace_id, p_job, p_idempotency_key, r.args_hash, full_args);
@@ -712,36 +827,29 @@ language plpgsql as $$
 declare r record;
 begin
   for r in
-    select id, job_id from koken.run
+    select id from koken.run
      where workspace_id = p_workspace_id and overlap_key = p_overlap_key
-       and state in ('blocked', 'ready', 'waiting')
+       and state in ('blocked', 'ready', 'waiting') and cancel_requested_at is null
      order by id for update
   loop
-    update koken.run set state = 'cancelled', finished_at = koken.now(), wait_cause = null,
-           wake_at = null, error = '{"type": "Cancel", "message": "replaced by a newer start"}'
-     where id = r.id and state in ('blocked', 'ready', 'waiting');
-    delete from koken.hold where run_id = r.id;
-    insert into koken.event (workspace_id, verb, by, reason, run_id, job_id)
-    values (p_workspace_id, 'cancel', coalesce(p_by, session_user), 'replaced by a newer start', r.id,
-            r.job_id);
+    perform koken.cancel_run(r.id, coalesce(p_by, session_user), 'replaced by a newer start');
   end loop;
 end $$;
 
--- Asks the running holders of a lock to stop, for one in line that replaces them.
-create function koken.ask_to_stop(p_lock_id bigint, p_by text) returns void language plpgsql as $$
+-- Asks the holders of a lock to stop, for one in line that replaces them; returns the queues in which
+-- some of them have to clean up first. One that somebody is just writing to is left to the next look.
+create function koken.ask_to_stop(p_lock_id bigint, p_by text) returns setof int language plpgsql as $$
 declare r record;
 begin
   for r in
-    update koken.run set cancel_requested_at = koken.now(),
-           error = '{"type": "Cancel", "message": "replaced by a newer start"}'
-     where id in (select h.run_id from koken.hold h where h.lock_id = p_lock_id and h.granted_at is not null)
-       and state = 'running' and cancel_requested_at is null
-    returning id, workspace_id, job_id, worker_id
+    select o.id from koken.hold h join koken.run o on o.id = h.run_id
+     where h.lock_id = p_lock_id and h.granted_at is not null
+       and o.finished_at is null and o.cancel_requested_at is null
+     order by o.id for update of o skip locked
   loop
-    perform pg_notify('koken', 'cancel ' || r.worker_id);
-    insert into koken.event (workspace_id, verb, by, reason, run_id, job_id)
-    values (r.workspace_id, 'cancel', coalesce(p_by, session_user), 'replaced by a newer start', r.id,
-            r.job_id);
+    return query
+      select unnest(c.queue_ids)
+        from koken.cancel_run(r.id, coalesce(p_by, session_user), 'replaced by a newer start') c;
   end loop;
 end $$;
 
@@ -759,11 +867,12 @@ declare
 begin
   v := koken.version_of(p_job, ws_id);
   if not v.plain or v.subject is not null or koken.overlap_rule(coalesce(p_overlap, 'allow')) <> 'allow'
-     or v.start_timeout is not null or v.run_timeout is not null then
+     or v.start_timeout is not null or v.run_timeout is not null or v.on_success is not null
+     or v.on_failure is not null then
     return query
       select s.run_id from unnest(p_args) with ordinality a(args, n),
         lateral koken.start_run(p_job, a.args, p_workspace, p_run_at, p_delay, p_priority, p_queue, null,
-          p_overlap, null, p_trigger_kind, p_trigger_by, null, null, true) s
+          p_overlap, null, p_trigger_kind, p_trigger_by, null, null, true, null, null) s
        order by a.n;
     return;
   end if;
@@ -807,7 +916,7 @@ create function koken.enqueue(
 ) returns bigint language sql as $$
   select run_id from koken.start_run(
     job, args, workspace, run_at, extract(epoch from delay)::float8, priority, queue, idempotency_key,
-    overlap, logical_time, trigger_kind, coalesce(trigger_by, session_user), null, null, true)
+    overlap, logical_time, trigger_kind, coalesce(trigger_by, session_user), null, null, true, null, null)
 $$;
 
 -- Hands locks to those in line. Two looks under the lock row: nothing is counted before it is held.
@@ -818,11 +927,21 @@ declare
   waiter record;
   held int;
   held_shared int;
+  parents bigint[];
   fits boolean;
 begin
   for l in
     select id, kind, max_holders from koken.lock where id = any(p_lock_ids) order by id for no key update
   loop
+    if l.kind = 'subject' then
+      return query select koken.supersede(l.id);
+    end if;
+    select array_agg(h.run_id) into parents
+      from koken.hold h join koken.run r on r.id = h.run_id
+     where h.lock_id = l.id and h.granted_at is not null and r.open_children > 0;
+    if parents is not null then
+      return query select koken.grant_below(l.id, l.max_holders, parents);
+    end if;
     select count(*), count(*) filter (where mode = 'shared') into held, held_shared
       from koken.hold where lock_id = l.id and granted_at is not null;
     for waiter in
@@ -834,11 +953,11 @@ begin
     loop
       fits := koken.fits(waiter.mode, held, held_shared, l.max_holders);
       if not fits and waiter.when_held <> 'wait' then
-        perform koken.turn_away(waiter.run_id, l.id, waiter.when_held);
+        return query select koken.turn_away(waiter.run_id, l.id, waiter.when_held);
         continue;
       end if;
       if not fits and waiter.replaces then
-        perform koken.ask_to_stop(l.id, waiter.trigger_by);
+        return query select koken.ask_to_stop(l.id, waiter.trigger_by);
       end if;
       exit when not fits;
       if koken.hand_over(waiter.run_id, l.id) then
@@ -854,11 +973,39 @@ begin
   end loop;
 end $$;
 
+-- Hands a lock to those in line whose own ancestors hold it, whoever stands before them: the ancestor
+-- waits for them, and nobody else gets the lock before it has ended.
+create function koken.grant_below(p_lock_id bigint, p_limit int, p_parents bigint[]) returns setof int
+language plpgsql as $$
+declare
+  waiter record;
+  fits boolean;
+begin
+  for waiter in
+    select h.run_id, h.mode, koken.ancestors(h.run_id) as above
+      from koken.hold h join koken.run r on r.id = h.run_id
+     where h.lock_id = p_lock_id and h.granted_at is null and h.not_before <= koken.now()
+       and r.parent_id is not null and koken.ancestors(h.run_id) && p_parents
+     order by h.rank, h.run_id limit 500
+  loop
+    select koken.fits(waiter.mode, count(*), count(*) filter (where o.mode = 'shared'), p_limit) into fits
+      from koken.hold o
+     where o.lock_id = p_lock_id and o.granted_at is not null and o.run_id <> all(waiter.above);
+    exit when not fits and cardinality(p_parents) = 1;
+    if fits and koken.hand_over(waiter.run_id, p_lock_id) then
+      return query
+        update koken.run r set state = 'ready'
+         where r.id = waiter.run_id and r.state = 'blocked' returning r.queue_id;
+    end if;
+  end loop;
+end $$;
+
 -- Marks the holds of a run as granted, if its other locks (besides p_lock_id) have room as well.
 create function koken.hand_over(p_run_id bigint, p_lock_id bigint) returns boolean language plpgsql as $$
 declare
   others int;
   free int;
+  above bigint[];
 begin
   -- the run before its holds, as cancel and expire take them; one that they hold is left to them
   perform from koken.run where id = p_run_id and state = 'blocked' for update skip locked;
@@ -875,11 +1022,13 @@ begin
     if free < others then
       return false;
     end if;
+    above := koken.ancestors(p_run_id);
     if exists (
       select from koken.hold mine join koken.lock k on k.id = mine.lock_id
        where mine.run_id = p_run_id and mine.lock_id <> p_lock_id and not (
          select koken.fits(mine.mode, count(*), count(*) filter (where o.mode = 'shared'), k.max_holders)
-           from koken.hold o where o.lock_id = mine.lock_id and o.granted_at is not null)) then
+           from koken.hold o
+          where o.lock_id = mine.lock_id and o.granted_at is not null and o.run_id <> all(above))) then
       return false;
     end if;
   end if;
@@ -887,18 +1036,24 @@ begin
   return true;
 end $$;
 
--- Ends a run that did not want to wait for its lock.
-create function koken.turn_away(p_run_id bigint, p_lock_id bigint, p_when_held text) returns void
+-- Ends a run that did not want to wait for its lock; returns the queues in which that made something ready.
+create function koken.turn_away(p_run_id bigint, p_lock_id bigint, p_when_held text) returns setof int
 language plpgsql as $$
-declare holder bigint;
+declare
+  holder bigint;
+  follows boolean;
 begin
   select min(run_id) into holder from koken.hold where lock_id = p_lock_id and granted_at is not null;
-  update koken.run set state = case when p_when_held = 'skip' then 'skipped' else 'cancelled' end,
+  update koken.run r set state = case when p_when_held = 'skip' then 'skipped' else 'cancelled' end,
          finished_at = koken.now(), error = jsonb_build_object(
            'type', 'Skip', 'blocker', holder::text,
            'message', format('lock %s is held by run %s', (select key from koken.lock where id = p_lock_id), holder))
-   where id = p_run_id and state = 'blocked';
+   where r.id = p_run_id and r.state = 'blocked'
+  returning r.parent_id is not null or r.hooks is true into follows;
   delete from koken.hold where run_id = p_run_id;
+  if follows then
+    return query select unnest(a.queue_ids) from koken.after_end(array[p_run_id]) a;
+  end if;
 end $$;
 
 -- One due time of a schedule, decided and recorded. The caller holds the schedule's row, so nobody
@@ -931,7 +1086,7 @@ begin
         target.name, p_args, target.workspace, null, p_jitter, null, null, null,
         coalesce(target.overlap, case when target.catchup = 'all' then 'queue_all'
                                       else 'skip_if_running' end), p_due_at,
-        'schedule', null, p_schedule_id, p_since_at, false);
+        'schedule', null, p_schedule_id, p_since_at, false, null, null);
       verdict := started.verdict;
       run_id := started.run_id;
       blocker_id := started.blocker_id;
@@ -953,73 +1108,6 @@ begin
   end if;
   insert into koken.tick (schedule_id, due_at, until_at, count, verdict, reason, run_id, blocker_id)
   values (p_schedule_id, p_due_at, p_until_at, p_count, verdict, reason, run_id, blocker_id);
-end $$;
-
--- Gives ended runs another chance, as a person asked: attempts count from 1 again.
-create function koken.retry_run(p_run_id bigint, p_by text, p_reason text, p_args jsonb)
-returns text language plpgsql as $$
-declare
-  r koken.run;
-  v koken.job_version;
-  full_args jsonb;
-  workspace text;
-  was text;
-  fresh text;
-  holder bigint;
-begin
-  select * into r from koken.run where id = p_run_id for update;
-  if not found then
-    raise exception 'there is no run %', p_run_id using errcode = 'KK404';
-  end if;
-  if r.state not in ('failed', 'cancelled', 'skipped') then
-    raise exception 'run % is %; only a run that failed, was cancelled or was skipped can be retried',
-      r.id, r.state using errcode = 'KK410', detail = jsonb_build_object('what', 'run ' || r.id)::text;
-  end if;
-  was := r.state;
-  select * into v from koken.job_version where id = r.version_id;
-  select name into workspace from koken.workspace where id = r.workspace_id;
-  full_args := coalesce(p_args, r.args, (select a.args from koken.run_args a where a.run_id = r.id));
-  fresh := case when v.lock_key is not null or r.overlap in ('queue_one', 'queue_all', 'replace')
-                then 'blocked' else 'ready' end;
-  r.overlap_scope := koken.overlap_scope(r.overlap);
-  if r.overlap_scope = 'live' then
-    holder := koken.other_live_run(r.workspace_id, r.job_id, r.overlap_key, v.plain);
-  end if;
-  if holder is null then
-    begin
-      update koken.run set state = fresh, attempt = 0, infra_attempt = 0, error = null, result = null,
-             progress = null, progress_text = null, finished_at = null, acknowledged_at = null,
-             acknowledged_by = null, cancel_requested_at = null, wait_cause = null, wake_at = null,
-             has_locks = (fresh = 'blocked'), rank = koken.now() + priority * interval '60 s',
-             overlap_scope = r.overlap_scope, start_deadline_at = koken.now() + v.start_timeout,
-             deadline_at = koken.now() + v.run_timeout,
-             args = case when octet_length(full_args::text) <= 512 then full_args end
-       where id = r.id and state in ('failed', 'cancelled', 'skipped')
-      returning * into r;
-    exception when unique_violation then
-      select min(o.id) into holder from koken.run o
-       where o.workspace_id = r.workspace_id and o.overlap_key = r.overlap_key
-         and o.state in ('blocked', 'ready', 'running', 'waiting');
-    end;
-  end if;
-  if holder is not null then
-    raise exception 'run % cannot be retried: run % holds its overlap key %', r.id, holder, r.overlap_key
-      using errcode = 'KK408', detail = jsonb_build_object(
-        'what', r.overlap_key, 'held_by', holder)::text;
-  end if;
-  if p_args is not null and octet_length(full_args::text) > 512 then
-    insert into koken.run_args (run_id, args) values (r.id, full_args)
-    on conflict (run_id) do update set args = excluded.args;
-  end if;
-  if fresh = 'blocked' then
-    perform koken.stand_in_line(r, workspace, v, full_args, koken.now());
-  else
-    perform koken.hint(r.queue_id);
-  end if;
-  insert into koken.event (workspace_id, verb, by, reason, run_id, job_id, detail)
-  values (r.workspace_id, 'retry', p_by, p_reason, r.id, r.job_id,
-          jsonb_build_object('from', was) || case when p_args is null then '{}' else jsonb_build_object('args', p_args) end);
-  return fresh;
 end $$;
 
 -- Up to p_free runs of a queue with a limit or a rate. The queue's row is held while they are
@@ -1101,6 +1189,17 @@ returns table (chore text, due_in float8) language sql stable as $$
     union all
     select 'grant', 0 where exists (
       select from koken.hold where granted_at is null and not_before <= koken.now())
+    union all
+    select 'follow', 0 where exists (select from koken.late_follow_up)
+    union all
+    select 'bulk', extract(epoch from (select min(next_at) from koken.bulk where state = 'running') - koken.now())::float8
+    union all
+    select 'stop', 0 where exists (
+      select from koken.run r
+       where r.cancel_requested_at is not null and r.finished_at is null and r.open_children > 0
+         and exists (
+           select from koken.run c where c.parent_id = r.id and c.undoes_id is null
+              and c.finished_at is null and c.cancel_requested_at is null))
     union all
     select 'claim', 0 where exists (
       select from unnest(p_queue_ids) q, lateral (

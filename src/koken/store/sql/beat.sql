@@ -1,5 +1,5 @@
 -- A worker says that it lives and which queues it wants to be told of, and hears which of its runs
--- somebody wants cancelled. No row: it is lost and must stop what it does.
+-- somebody wants cancelled, but for those that clean up already. No row: it is lost and must stop what it does.
 -- $1 worker  $2 bodies at work  $3 queues that it is hungry for
 with h as (
   update koken.queue set hungry_until = koken.now() + interval '15 s'
@@ -9,4 +9,4 @@ update koken.worker w
  where id = $1::int and lost_at is null
 returning array(
   select r.id from koken.run r
-   where r.worker_id = w.id and r.state = 'running' and r.cancel_requested_at is not null) as cancels
+   where r.worker_id = w.id and r.state = 'running' and r.cancel_requested_at is not null and r.settle is null) as cancels

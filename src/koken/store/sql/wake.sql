@@ -8,7 +8,7 @@ with due as materialized (
      for update skip locked),
 woken as (
   update koken.run r
-     set state = 'ready', wait_cause = null, wake_at = null,
+     set state = 'ready', wait_cause = null, wait_for = null, wake_at = null,
          rank = koken.now() + r.priority * interval '60 s'
               + case when r.attempt > 0 then interval '30 s' else interval '0' end
     from due

@@ -1,0 +1,1 @@
+select koken.follow_late() as queue_id

@@ -1,0 +1,2 @@
+-- $1 run
+select koken.forgive($1::bigint) as forgiven
