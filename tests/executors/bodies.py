@@ -16,10 +16,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import koken.model.outcome as outcome
-from koken.define.context import AsyncContext, Context
+from koken.define.asynccontext import AsyncContext
+from koken.define.context import Context
 from koken.define.job import declare
+from koken.define.operation import Operation
 from koken.define.registry import Registry
-from koken.executors import Process
+from koken.executors import Command, Process
 
 app = SimpleNamespace(registry=Registry(), modules=())
 
@@ -192,3 +194,47 @@ def threads() -> list[str]:
 @job(executor=Process(warm=False))
 def pids() -> list[int]:
     return [os.getpid(), os.getppid()]
+
+
+class Elsewhere(Operation[int, str, int]):
+    every = "1m"
+
+    def submit(self, item: int, key: str) -> str:
+        return f"h{item}"
+
+    async def poll(self, item: int, handle: str) -> int | outcome.Snooze:
+        return item * 10
+
+
+def plus_one(number: int) -> int:
+    return number + 1
+
+
+def undo(number: int) -> None:
+    print(f"undone {number}")
+
+
+@job()
+def durable(ctx: Context) -> list[Any]:
+    first = ctx.using(compensate=undo).step("first", plus_one, 1)
+    ctx.sleep("1h")
+    word = ctx.wait_signal("go", str)
+    asked = ctx.ask("fine?", bool, to="anna")
+    child = ctx.step("child", app.registry.get("add"), a=1)
+    mapped = ctx.map("mapped", plus_one, [1, 2, 3])
+    elsewhere = ctx.map("elsewhere", Elsewhere(), [1, 2])
+    command = ctx.step("command", Command(["echo", "from a command"]))
+    return [first, word, asked, child, mapped, elsewhere, command]
+
+
+@job()
+async def durable_async(ctx: AsyncContext) -> list[Any]:
+    first = await ctx.using(compensate=undo).step("first", plus_one, 1)
+    await ctx.sleep("1h")
+    word = await ctx.wait_signal("go", str)
+    asked = await ctx.ask("fine?", bool, to="anna")
+    child = await ctx.step("child", app.registry.get("add"), a=1)
+    mapped = await ctx.map("mapped", plus_one, [1, 2, 3])
+    elsewhere = await ctx.map("elsewhere", Elsewhere(), [1, 2])
+    command = await ctx.step("command", Command(["echo", "from a command"]))
+    return [first, word, asked, child, mapped, elsewhere, command]

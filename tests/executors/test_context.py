@@ -34,7 +34,7 @@ class Size(enum.Enum):
 
 @pytest.fixture
 def context(host: FakeHost) -> RunContext:
-    return RunContext(assignment("nightly"), host, Going())
+    return RunContext.of(assignment("nightly"), host, Going())
 
 
 @pytest.fixture
@@ -69,8 +69,8 @@ async def test_progress_is_from_0_to_100(context: RunContext, percent: float) ->
 
 async def test_a_key_is_the_same_in_every_attempt(host: FakeHost) -> None:
     run = assignment("pay")
-    first, second = (RunContext(run, host, Going()) for _ in range(2))
-    other = RunContext(assignment("pay"), host, Going())
+    first, second = (RunContext.of(run, host, Going()) for _ in range(2))
+    other = RunContext.of(assignment("pay"), host, Going())
 
     assert first.key("order", 7) == second.key("order", 7)
     assert len({first.key(), first.key(7), first.key(7, 7), other.key(), other.key(7)}) == 5
@@ -86,7 +86,7 @@ async def test_a_step_is_carried_out_once(inside: Run, host: FakeHost) -> None:
     day = date(2026, 3, 6)
 
     first = await inside(lambda ctx: ctx.step("read", read, day))
-    again = RunContext(assignment(), host, Going())
+    again = RunContext.of(assignment(), host, Going())
     second = await asyncio.to_thread(again.step, "read", read, day)
 
     assert first == second == Report(day=day, page=Path("out.html"))
@@ -262,7 +262,7 @@ async def test_async_steps(host: FakeHost) -> None:
         return Path(str(number))
 
     host.kept = {"saved:cursor": "41"}
-    context = await AsyncRunContext(assignment(), host, Going()).open()
+    context = await AsyncRunContext.of(assignment(), host, Going())
 
     assert dict(context.saved) == {"cursor": 41}
     assert await context.step("read", read, 4) == Path("4")
@@ -271,7 +271,7 @@ async def test_async_steps(host: FakeHost) -> None:
     await context.save("cursor", 42)
     assert dict(context.saved) == {"cursor": 42}
     assert host.kept["step:read"] == '"4"'
-    again = await AsyncRunContext(assignment(), host, Going()).open()
+    again = await AsyncRunContext.of(assignment(), host, Going())
     assert await again.step("read", read, 99) == Path("4")
     with pytest.raises(ValueError, match="used twice"):
         await again.step("read", read, 99)

@@ -6,7 +6,7 @@ import gc
 import pytest
 
 import koken.model.outcome as outcome
-from koken.define.context import AsyncContext
+from koken.define.asynccontext import AsyncContext
 from koken.define.job import declare
 from koken.executors.base import Raised, Returned, Stopped
 from koken.executors.loop import LoopExecutor

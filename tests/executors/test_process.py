@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,23 @@ import koken.model.outcome as outcome
 from koken.define.job import declare
 from koken.errors import DeclarationError
 from koken.executors import Command, Process, table
-from koken.executors.base import Absent, Answer, Broken, Raised, Returned, Stopped
+from koken.executors.base import (
+    Absent,
+    Answer,
+    Broken,
+    Parked,
+    Raised,
+    Returned,
+    Stopped,
+    Undoing,
+)
 from koken.executors.options import memory_of
 from koken.executors.process import ProcessExecutor
+from koken.model.states import State
 from tests.executors.bodies import app
 from tests.executors.hosts import FakeHost, assignment
 from tests.executors.processes import living, running
+from tests.executors.runs import child_run
 from tests.support.moments import until
 
 STUBBORN = 'trap "" TERM HUP; echo ready; (setsid sleep 4712 &); while :; do sleep 1; done'
@@ -367,3 +379,34 @@ def sleepers(seconds: str) -> list[int]:
             if words[:2] == [b"sleep", seconds.encode()]:
                 found.append(int(entry.name))
     return found
+
+
+@pytest.mark.parametrize("name", ["durable", "durable_async"])
+async def test_a_body_that_waits(executor: ProcessExecutor, host: FakeHost, name: str) -> None:
+    """Every verb of a durable body, over the line."""
+    run = assignment(name, lease=2)
+
+    async def enter(undo: str | None = None) -> Answer:
+        return await executor.carry_out(app.registry.get(name), replace(run, undo=undo), host)
+
+    assert await enter() == Parked("sleep", 3600.0, reason="waits for sleep 3600")
+    host.clock = 3600.0
+    assert await enter() == Parked("signal", None, "go", reason="waits for signal go")
+    host.came = {"go": ["now"]}
+    assert await enter() == Parked("question", None, "wait:4", reason="waits for question fine?")
+    host.came = {"fine?": [True]}
+    host.children["child:child"] = child_run(413, State.READY)
+    assert await enter() == Parked("children", None, "413", 1, "waits for kid 413")
+    host.children["child:child"] = child_run(413, State.SUCCEEDED, 3)
+    assert await enter() == Returned('[2,"now",true,3,[2,3,4],[10,20],{"exit_code":0}]')
+    assert "from a command" in host.texts("stdout")
+    assert {(line.key, line.no, line.state) for line in host.ledger} >= {
+        ("mapped", 2, "created"),
+        ("mapped", 2, "done"),
+        ("elsewhere", 1, "submitted"),
+        ("elsewhere", 1, "done"),
+    }
+    assert host.unwind
+    assert await enter("*") == Undoing(("first",))
+    assert await enter("first") == Returned("null")
+    assert "undone 2" in host.texts("stdout")

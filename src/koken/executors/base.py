@@ -6,14 +6,17 @@ while the body goes, and answers once.
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Coroutine, Mapping
+import hashlib
+import json
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from koken.define.job import Job
-from koken.model import codec
+from koken.errors import DeclarationError
+from koken.executors.failures import failure_of, final, kinds_of
+from koken.model.durable import Child, Entry, Met, Past, Waiting, Wanted
 from koken.model.outcome import Outcome
 from koken.model.run import Failure, Trigger
 
@@ -40,6 +43,19 @@ class Assignment:
     """The arguments as plain JSON values."""
     timeout: float | None = None
     """Seconds that this attempt may take."""
+    step: str | None = None
+    """The step of the workflow ``job`` that is carried out; None for the job's own body."""
+    undo: str | None = None
+    """``*``: nothing new is begun, but what is to be undone is found, and operations in flight are
+    cancelled. A name: what undoes that step is carried out."""
+    schema: str = "koken"
+    """The schema in which the engine's tables stand."""
+
+    def key(self, *parts: object) -> str:
+        """A text that is the same in every attempt at the run; ``parts`` tell several apart."""
+        whole = [self.workspace, self.job, self.run_id, self.logical_time.isoformat()]
+        text = json.dumps([*whole, *(str(part) for part in parts)])
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +96,31 @@ class Absent:
     """The program, as it is where bodies are carried out, has no such job; another worker may."""
 
 
-Answer = Returned | Raised | Stopped | Broken | Absent | Outcome
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """The body was left until something has happened; it is entered again from the top then.
+
+    ``cause`` is the wait's cause as in ``WaitCause``. ``seconds`` is when it wakes in any case;
+    None: never by itself. ``wait_for`` names what it waits for: signals, questions or operations,
+    one a line. ``seen_open`` is how many children were open when it looked: it wakes when there
+    are fewer.
+    """
+
+    cause: str
+    seconds: float | None = None
+    wait_for: str = ""
+    seen_open: int | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Undoing:
+    """What is to be undone, in the order in which it was completed: the answer to ``undo="*"``."""
+
+    names: tuple[str, ...] = ()
+
+
+Answer = Returned | Raised | Stopped | Broken | Absent | Parked | Undoing | Outcome
 
 
 class Host(Protocol):
@@ -98,15 +138,42 @@ class Host(Protocol):
     def stop_wanted(self) -> str:
         """Why the body should stop now, as in ``Stopped``; ``""`` when it may go on."""
 
-    async def checkpoints(self) -> dict[str, str]:
-        """What earlier attempts, and this one, have kept: key → JSON text. Keys of steps begin with
-        ``step:``, of saved values with ``saved:``."""
+    async def checkpoints(self) -> Past:
+        """What earlier attempts, and this one, have kept. What it is of says the key's beginning:
+        ``step:``, ``saved:`` and the others in ``model.durable``."""
 
-    async def keep(self, key: str, value: str, *, overwrite: bool) -> str:
+    async def keep(
+        self,
+        key: str,
+        value: str,
+        *,
+        overwrite: bool = False,
+        ordinal: int | None = None,
+        undo: bool = False,
+        unwind: bool = False,
+        entries: Sequence[Entry] = (),
+    ) -> str:
         """Keep JSON text under ``key`` for good, and return what now stands there.
 
-        It is on disk when this returns. Raises ``LeaseLost`` when the run is no longer ours.
+        ``undo``: something undoes it. ``unwind``: there is something to clean up if the run does
+        not end well. ``entries`` are lines of the ledger. It is on disk when this returns.
+        Raises ``LeaseLost`` when the run is no longer ours.
         """
+
+    def unwinds(self) -> None:
+        """Remember that the run has something to clean up if it does not end well."""
+
+    async def wait(self, waiting: Waiting) -> Met:
+        """Record a wait, or look again at one that is recorded. Raises ``LeaseLost``."""
+
+    async def child(self, wanted: Wanted) -> Child:
+        """Start a child run, or find it.
+
+        Raises what a start raises, and ``LeaseLost``.
+        """
+
+    async def open_children(self, ids: Sequence[int]) -> tuple[list[int], int]:
+        """Which of these runs have ended, and how many children of the body's run have not."""
 
     def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
         """Carry out ``work`` on the worker's loop and wait for it; for bodies in threads."""
@@ -146,39 +213,61 @@ class Executor(Protocol):
 Body = Callable[..., Any]
 
 
+class Parting(BaseException):
+    """Leaves a body with an answer that is not its own: it waits, or is to be undone."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+class Remembered(Exception):
+    """An error of an earlier pass through the body, whose own type is not at hand any more."""
+
+    def __init__(self, failure: Failure, kinds: tuple[str, ...]) -> None:
+        super().__init__(f"{failure.type}: {failure.message}".rstrip(": "))
+        self.failure = failure
+        self.kinds = kinds
+
+
+def misplaced(job: Job[..., Any], place: str) -> Answer:
+    """The answer for a body of a kind that is not carried out at this place."""
+    kind = type(job.body).__name__
+    message = f"the body of job {job.name!r} is a {kind}, which a {place} cannot carry out"
+    return raised(DeclarationError(message))
+
+
 def raised(error: BaseException) -> Answer:
     """What the engine is told when a body raised ``error``."""
     if isinstance(error, Outcome):
         return error
+    if isinstance(error, Parting):
+        return error.answer
+    if isinstance(error, Remembered):
+        return Raised(error.failure, final(error, error.kinds), error)
     if isinstance(error, BaseExceptionGroup):
-        found = first_outcome(error)
+        found = first(error, Outcome) or parting_of(error)
         if found is not None:
-            return found
-    text = "".join(traceback.format_exception(error))
-    failure = Failure(
-        type=type(error).__qualname__,
-        message=codec.clean(message_of(error)),
-        traceback=codec.clean_end(text),
-    )
-    kinds = tuple(f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
-    return Raised(failure, kinds, error if isinstance(error, Exception) else None)
+            return raised(found)
+    failure = failure_of(error)
+    return Raised(failure, kinds_of(error), error if isinstance(error, Exception) else None)
 
 
-def first_outcome(group: BaseExceptionGroup[BaseException]) -> Outcome | None:
-    """The first outcome inside an exception group, as a task group raises it."""
+def parting_of(group: BaseExceptionGroup[BaseException]) -> Parting | None:
+    """What a task group raises when the body is left inside it; an error beside it counts more."""
+    return None if first(group, Exception) else first(group, Parting)
+
+
+E = TypeVar("E", bound=BaseException)
+
+
+def first(group: BaseExceptionGroup[BaseException], kind: type[E]) -> E | None:
+    """The first error of that kind inside an exception group, as a task group raises it."""
     for error in group.exceptions:
-        if isinstance(error, Outcome):
-            return error
         if isinstance(error, BaseExceptionGroup):
-            found = first_outcome(error)
+            found = first(error, kind)
             if found is not None:
                 return found
+        elif isinstance(error, kind):
+            return error
     return None
-
-
-def message_of(error: BaseException) -> str:
-    """The message of an error whose own ``__str__`` may fail."""
-    try:
-        return str(error)
-    except Exception:
-        return f"<{type(error).__qualname__} whose message cannot be shown>"

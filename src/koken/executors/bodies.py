@@ -6,19 +6,13 @@ from collections.abc import Coroutine
 from typing import Any
 
 from koken.define.function import Function
-from koken.define.job import Job
-from koken.errors import DeclarationError
-from koken.executors.base import Answer, Assignment, Host, Returned, raised
+from koken.errors import WorkflowChanged
+from koken.executors.base import Answer, Assignment, Host, Raised, Returned, Undoing, raised
 from koken.executors.context import AsyncRunContext, RunContext
+from koken.executors.hands import done
 from koken.executors.stopping import Going, answer_to
+from koken.executors.way import Way
 from koken.model.outcome import Outcome
-
-
-def misplaced(job: Job[..., Any], place: str) -> Answer:
-    """The answer for a body that is no function, where only functions are carried out."""
-    kind = type(job.body).__name__
-    message = f"the body of job {job.name!r} is a {kind}, which a {place} cannot carry out"
-    return raised(DeclarationError(message))
 
 
 def answer_with(function: Function, result: Any) -> Answer:
@@ -26,20 +20,24 @@ def answer_with(function: Function, result: Any) -> Answer:
 
     Raises ``Unstorable`` when the value cannot be kept.
     """
+    if isinstance(result, Undoing | Raised):
+        return result
     return result if isinstance(result, Outcome) else Returned(function.dump(result))
 
 
 def perform(function: Function, assignment: Assignment, host: Host, going: Going) -> Answer:
     """Carry out a ``def`` body here and now."""
+    context = RunContext.of(assignment, host, going)
     try:
         arguments = function.arguments(assignment.args)
-        if function.takes_context:
-            result = function.fn(RunContext(assignment, host, going), **arguments)
-        else:
-            result = function.fn(**arguments)
-        return answer_with(function, result)
+        if not function.takes_context:
+            return answer_with(function, function.fn(**arguments))
+        result = function.fn(context, **arguments)
+        if assignment.lease > 1:
+            done(context.way.load())
+        return answer_with(function, concluded(context.way, result))
     except BaseException as error:
-        return answer_to(error)
+        return in_undo_mode(context.way, answer_to(error))
 
 
 async def begin(
@@ -47,10 +45,44 @@ async def begin(
 ) -> Coroutine[Any, Any, Any]:
     """An ``async def`` body, ready to be driven."""
     arguments = function.arguments(assignment.args)
-    body: Coroutine[Any, Any, Any]
-    if function.takes_context:
-        context = await AsyncRunContext(assignment, host, going).open()
-        body = function.fn(context, **arguments)
-    else:
-        body = function.fn(**arguments)
-    return body
+    if not function.takes_context:
+        body: Coroutine[Any, Any, Any] = function.fn(**arguments)
+        return body
+    context = await AsyncRunContext.of(assignment, host, going)
+    return to_the_end(function, context, arguments)
+
+
+async def to_the_end(function: Function, context: AsyncRunContext, arguments: Any) -> Any:
+    """What the body returns, if it may return now."""
+    try:
+        return concluded(context.way, await function.fn(context, **arguments))
+    except Exception as error:
+        if context.way.undo is None:
+            raise
+        return in_undo_mode(context.way, answer_to(error))
+
+
+def concluded(way: Way, result: Any) -> Any:
+    """The result of a body that has returned. Raises when it may not have."""
+    if way.undo is not None:
+        return in_undo_mode(way, Returned("null"))
+    if not isinstance(result, Outcome):
+        way.finish()
+    return result
+
+
+def in_undo_mode(way: Way, answer: Answer) -> Answer:
+    """The answer of a body that went to its end although it is to be undone."""
+    wanted = way.undo
+    if wanted is None or way.left_in or not isinstance(answer, Returned | Raised | Outcome):
+        return answer
+    if wanted == "*":
+        return way.undone()
+    if isinstance(answer, Raised):
+        return answer
+    return raised(
+        WorkflowChanged(
+            f"{way.assignment.job}: what undoes step {wanted!r} of run {way.assignment.run_id} is "
+            "not found: the body does not come by that step with compensate= any more"
+        )
+    )

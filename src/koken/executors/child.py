@@ -25,10 +25,9 @@ from typing import Any
 from koken.define.function import Function
 from koken.define.job import Job
 from koken.define.registry import Registry
-from koken.errors import NotFound
 from koken.executors import capture, forker, forking, keeper, wire
-from koken.executors.base import Absent, Answer, Assignment, Stopped
-from koken.executors.bodies import misplaced, perform
+from koken.executors.base import Absent, Answer, Assignment, Stopped, misplaced
+from koken.executors.bodies import perform
 from koken.executors.capture import RunLog, speaking
 from koken.executors.line import Line
 from koken.executors.loop import LoopExecutor
@@ -105,10 +104,9 @@ def limited(memory: int | None) -> Iterator[None]:
 
 
 def carry_out(registry: Registry, assignment: Assignment, line: Line) -> Answer:
-    """Carry out the body of the assignment's job."""
-    try:
-        job = registry.get(assignment.job)
-    except NotFound:
+    """Carry out the body of the assignment's job, of a step of it, or of what undoes that step."""
+    job = registry.part(assignment.job, assignment.step, undo=assignment.undo == "")
+    if job is None:
         return Absent()
     if not isinstance(job.body, Function):
         return misplaced(job, "process")

@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -72,14 +73,12 @@ class Command(Body):
         names: dict[str, None] = {}
         for text in (*self.words, *self.env.values()):
             names |= dict.fromkeys(found[1] for found in PLACE.finditer(text) if found[1])
-        asked = [Parameter(name=name, hint=str) for name in names if name not in FACTS]
-        return Arguments(asked, job=label)
+        return texts(tuple(name for name in names if name not in FACTS)).named(label)
 
     @override
     def named(self, label: str) -> Self:
         other = super().named(label)
-        other.call = other.arguments_of(label)
-        other.learn()
+        other.call = self.call.named(label)
         return other
 
     @override
@@ -113,6 +112,12 @@ class Command(Body):
         """What ``env`` adds, filled in. Raises ``ValueError`` when a value cannot be."""
         values = values_of(assignment)
         return {name: fill(text, values) for name, text in self.env.items()}
+
+
+@lru_cache(maxsize=256)
+def texts(names: tuple[str, ...]) -> Arguments:
+    """Arguments that are texts; many commands of a workflow have the same."""
+    return Arguments([Parameter(name=name, hint=str) for name in names], job="command")
 
 
 def words_of(words: object, shell: bool) -> tuple[str, ...]:

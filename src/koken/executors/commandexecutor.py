@@ -6,8 +6,7 @@ from typing import Any
 
 from koken.define.job import Job
 from koken.executors import exits
-from koken.executors.base import Answer, Assignment, Broken, Host, Returned, Stopped
-from koken.executors.bodies import misplaced
+from koken.executors.base import Answer, Assignment, Broken, Host, Returned, Stopped, misplaced
 from koken.executors.capture import RunLog
 from koken.executors.command import Command
 from koken.executors.environment import environment

@@ -6,145 +6,42 @@ left; see ``stopping``.
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 import inspect
-import json
-import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, Unpack
 
 from typing_extensions import override
 
-from koken.define.context import AsyncContext, Context, Facts
-from koken.errors import LeaseLost
-from koken.executors import steps
+from koken.define.asynccontext import AsyncContext
+from koken.define.context import Context
+from koken.define.facts import StepSettings
+from koken.define.job import Job
+from koken.executors import waits
 from koken.executors.base import Assignment, Host
-from koken.executors.capture import BODY_LOGGER
+from koken.executors.carrying import Carrying
+from koken.executors.facts import RunFacts
+from koken.executors.hands import LoopHands, ThreadHands, done
+from koken.executors.mapping import Mapped
 from koken.executors.stopping import Going
+from koken.executors.way import Way
 from koken.model import codec
-from koken.model.run import Trigger
+from koken.model.accept import Accept
+from koken.model.durable import SAVED, Kept
+from koken.model.duration import Duration, seconds
+from koken.model.run import Run
+from koken.store.callers import Caller
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class RunFacts(Facts):
-    """The facts of an attempt, and the verbs that wait for nothing."""
-
-    __slots__ = ("assignment", "going", "host", "kept", "used")
-
-    def __init__(self, assignment: Assignment, host: Host, going: Going) -> None:
-        self.assignment = assignment
-        self.host = host
-        self.going = going
-        self.kept: dict[str, str] | None = None
-        """The run's checkpoints, once they were asked for."""
-        self.used: set[str] = set()
-        """The steps that this attempt has come by."""
-
-    @property
-    @override
-    def run_id(self) -> int:
-        return self.assignment.run_id
-
-    @property
-    @override
-    def root_id(self) -> int:
-        return self.assignment.root_id
-
-    @property
-    @override
-    def job(self) -> str:
-        return self.assignment.job
-
-    @property
-    @override
-    def attempt(self) -> int:
-        return self.assignment.attempt
-
-    @property
-    @override
-    def workspace(self) -> str:
-        return self.assignment.workspace
-
-    @property
-    @override
-    def subject(self) -> str | None:
-        return self.assignment.subject
-
-    @property
-    @override
-    def state(self) -> Any:
-        return self.assignment.state
-
-    @property
-    @override
-    def trigger(self) -> Trigger:
-        return self.assignment.trigger
-
-    @property
-    @override
-    def logical_time(self) -> datetime:
-        return self.assignment.logical_time
-
-    @property
-    @override
-    def cancelled(self) -> bool:
-        self.going.seen = self.going.wanted(self.host)
-        return bool(self.going.seen)
-
-    @property
-    @override
-    def log(self) -> logging.Logger:
-        return logging.getLogger(f"{BODY_LOGGER}.{self.assignment.job}")
-
-    @override
-    def heartbeat(self) -> None:
-        self.going.check(self.host)
-
-    @override
-    def progress(self, percent: float, message: str = "") -> None:
-        if not 0 <= percent <= 100:
-            raise ValueError(f"progress is {percent}; it goes from 0 to 100")
-        self.going.check(self.host)
-        self.host.progress(int(percent), codec.clean(str(message)))
-
-    @override
-    def key(self, *parts: object) -> str:
-        facts = self.assignment
-        whole = [facts.workspace, facts.job, facts.run_id, facts.logical_time.isoformat()]
-        text = json.dumps([*whole, *(str(part) for part in parts)])
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-    def enter(self, name: str) -> str:
-        """Come by the step of that name; gives its key.
-
-        Raises ``ValueError`` the second time.
-        """
-        self.going.check(self.host)
-        if not name or not isinstance(name, str):
-            raise ValueError(f"a step needs a name; this one has {name!r}")
-        if name in self.used:
-            raise ValueError(f"step {name!r} is used twice; the name of a step is unique in a run")
-        self.used.add(name)
-        return steps.STEP + name
-
-    def saving(self, key: str, value: Any) -> tuple[str, str]:
-        """Key and text to keep for ``save``."""
-        self.going.check(self.host)
-        if not key or not isinstance(key, str):
-            raise ValueError(f"save needs a key; this one is {key!r}")
-        return steps.SAVED + key, codec.encode(value, name=f"the value saved as {key!r}")
-
-
-def saved_in(kept: Mapping[str, str]) -> Mapping[str, Any]:
+def saved_in(kept: Mapping[str, Kept]) -> Mapping[str, Any]:
     """The saved values among checkpoints."""
-    start = len(steps.SAVED)
+    start = len(SAVED)
     found = {
-        key[start:]: codec.decode(text) for key, text in kept.items() if key.startswith(steps.SAVED)
+        key[start:]: codec.decode(each.value) for key, each in kept.items() if key.startswith(SAVED)
     }
     return MappingProxyType(found)
 
@@ -154,92 +51,150 @@ class RunContext(RunFacts, Context):
 
     __slots__ = ()
 
+    @classmethod
+    def of(
+        cls,
+        assignment: Assignment,
+        host: Host,
+        going: Going,
+        carrying: type[Carrying] = Carrying,
+    ) -> RunContext:
+        """The context of a pass that begins in this thread."""
+        way = Way(assignment, host, going, ThreadHands(host))
+        return cls(way, carrying(way))
+
     @property
     @override
     def saved(self) -> Mapping[str, Any]:
-        return saved_in(self.checkpoints())
-
-    def checkpoints(self) -> dict[str, str]:
-        """The run's checkpoints; asked for once."""
-        if self.kept is None:
-            self.kept = dict(self.host.wait_for(self.host.checkpoints()))
-        return self.kept
+        done(self.way.load())
+        return saved_in(self.way.kept)
 
     @override
-    def step(self, name: str, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        key = self.enter(name)
-        known = self.checkpoints().get(key)
-        if known is not None:
-            return steps.decode(name, fn, known)  # type: ignore[no-any-return]  # R by annotation
-        result = fn(*args, **kwargs)
-        if inspect.iscoroutine(result):
-            result.close()
+    def step(self, name: str, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if inspect.iscoroutinefunction(fn):
             raise TypeError(f"step {name!r} is async def, but its body is def; write async def")
-        text, replay = steps.encode(name, fn, result)
-        stored = self.keep(key, text, overwrite=False)
-        return replay if stored == text else steps.decode(name, fn, stored)  # type: ignore[no-any-return]  # as above
+        return done(self.carrying.step(name, fn, args, kwargs))
+
+    @override
+    def map(
+        self,
+        name: str,
+        fn: Any,
+        items: Iterable[Any],
+        /,
+        *,
+        at_once: int = 8,
+        accept: Accept | None = None,
+    ) -> list[Any]:
+        return done(Mapped(self.carrying, name, fn, accept).results(items, at_once))
+
+    @override
+    def start(self, job: Job[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Run[R]:
+        return done(self.begin_child(job, args, kwargs))
 
     @override
     def save(self, key: str, value: Any) -> None:
-        self.keep(*self.saving(key, value), overwrite=True)
+        done(self.keep_saved(key, value))
 
-    def keep(self, key: str, text: str, *, overwrite: bool) -> str:
-        """Keep a checkpoint; gives what stands there now."""
-        kept = self.checkpoints()
-        try:
-            stored = self.host.wait_for(self.host.keep(key, text, overwrite=overwrite))
-        except LeaseLost:
-            self.going.leave("lost")  # the run belongs to another worker
-        kept[key] = stored
-        return stored
+    @override
+    def sleep(self, duration: Duration) -> None:
+        done(waits.sleep(self.way, seconds(duration)))
+
+    @override
+    def sleep_until(self, instant: datetime) -> None:
+        done(waits.sleep_until(self.way, instant))
+
+    @override
+    def wait_signal(self, name: str, type: Any = Any, timeout: Duration | None = None) -> Any:
+        return done(waits.signal(self.way, name, type, timeout))
+
+    @override
+    def ask(
+        self, question: str, type: Any = Any, to: str = "", timeout: Duration | None = None
+    ) -> Any:
+        return done(waits.ask(self.way, question, type, to, timeout))
+
+    @override
+    def using(self, connection: Any = None, /, **settings: Unpack[StepSettings]) -> RunContext:
+        caller = None if connection is None else self.caller(connection)
+        return RunContext(self.way, self.other(caller, settings))
+
+    def caller(self, connection: Any) -> Caller:
+        """The caller's own connection, which must block."""
+        found = Caller(connection, self.assignment.schema)
+        if found.is_async:
+            raise TypeError("this connection awaits, but the body is def; use a blocking one")
+        return found
 
 
 class AsyncRunContext(RunFacts, AsyncContext):
-    """The context of an ``async def`` body. ``kept`` is set before the body begins."""
+    """The context of an ``async def`` body."""
 
     __slots__ = ()
+
+    @classmethod
+    async def of(
+        cls,
+        assignment: Assignment,
+        host: Host,
+        going: Going,
+        carrying: type[Carrying] = Carrying,
+    ) -> AsyncRunContext:
+        """The context of a pass that begins in this task; its past is asked for here, since
+        ``saved`` cannot wait for it."""
+        way = Way(assignment, host, going, LoopHands())
+        await way.load()
+        return cls(way, carrying(way))
 
     @property
     @override
     def saved(self) -> Mapping[str, Any]:
-        return saved_in(self.kept or {})
-
-    async def open(self) -> AsyncRunContext:
-        """Ask for the run's checkpoints, since ``saved`` cannot wait for them."""
-        self.kept = dict(await self.host.checkpoints())
-        return self
+        return saved_in(self.way.kept)
 
     @override
-    async def step(self, name: str, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        key = self.enter(name)
-        known = (self.kept or {}).get(key)
-        if known is not None:
-            return steps.decode(name, fn, known)
-        text, replay = steps.encode(name, fn, await called_back(fn, args, kwargs))
-        stored = await self.keep(key, text, overwrite=False)
-        return replay if stored == text else steps.decode(name, fn, stored)
+    async def step(self, name: str, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return await self.carrying.step(name, fn, args, kwargs)
+
+    @override
+    async def map(
+        self,
+        name: str,
+        fn: Any,
+        items: Iterable[Any],
+        /,
+        *,
+        at_once: int = 8,
+        accept: Accept | None = None,
+    ) -> list[Any]:
+        return await Mapped(self.carrying, name, fn, accept).results(items, at_once)
+
+    @override
+    async def start(self, job: Job[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Run[R]:
+        return await self.begin_child(job, args, kwargs)
 
     @override
     async def save(self, key: str, value: Any) -> None:
-        await self.keep(*self.saving(key, value), overwrite=True)
+        await self.keep_saved(key, value)
 
-    async def keep(self, key: str, text: str, *, overwrite: bool) -> str:
-        """Keep a checkpoint; gives what stands there now."""
-        try:
-            stored = await self.host.keep(key, text, overwrite=overwrite)
-        except LeaseLost:
-            self.going.leave("lost")  # the run belongs to another worker
-        if self.kept is not None:
-            self.kept[key] = stored
-        return stored
+    @override
+    async def sleep(self, duration: Duration) -> None:
+        await waits.sleep(self.way, seconds(duration))
 
+    @override
+    async def sleep_until(self, instant: datetime) -> None:
+        await waits.sleep_until(self.way, instant)
 
-async def called_back(
-    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> Any:
-    """What ``fn`` gives: an ``async def`` on the loop, a ``def`` in a thread, so that it holds
-    nobody up."""
-    if inspect.iscoroutinefunction(fn):
-        return await fn(*args, **kwargs)
-    result = await asyncio.to_thread(fn, *args, **kwargs)
-    return await result if inspect.isawaitable(result) else result
+    @override
+    async def wait_signal(self, name: str, type: Any = Any, timeout: Duration | None = None) -> Any:
+        return await waits.signal(self.way, name, type, timeout)
+
+    @override
+    async def ask(
+        self, question: str, type: Any = Any, to: str = "", timeout: Duration | None = None
+    ) -> Any:
+        return await waits.ask(self.way, question, type, to, timeout)
+
+    @override
+    def using(self, connection: Any = None, /, **settings: Unpack[StepSettings]) -> AsyncRunContext:
+        caller = None if connection is None else Caller(connection, self.assignment.schema)
+        return AsyncRunContext(self.way, self.other(caller, settings))

@@ -6,11 +6,12 @@ import os
 import select
 import socket
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
 from koken import errors
 from koken.executors import wire
+from koken.model.durable import Child, Entry, Met, Past, Waiting, Wanted
 
 T = TypeVar("T")
 
@@ -46,15 +47,48 @@ class Line:
                 self.stop = self.hear().get("stop", "")
             return self.stop
 
-    async def checkpoints(self) -> dict[str, str]:
+    async def checkpoints(self) -> Past:
         """As in ``Host``; holds up the caller's loop, which is the body's own."""
-        kept: dict[str, str] = self.ask({"checkpoints": True})["checkpoints"]
+        return wire.record_from(Past, self.ask({"checkpoints": True})["checkpoints"])
+
+    async def keep(
+        self,
+        key: str,
+        value: str,
+        *,
+        overwrite: bool = False,
+        ordinal: int | None = None,
+        undo: bool = False,
+        unwind: bool = False,
+        entries: Sequence[Entry] = (),
+    ) -> str:
+        """As in ``Host``; holds up the caller's loop, which is the body's own."""
+        message: wire.Message = {"keep": key, "value": value, "overwrite": overwrite}
+        message["with"] = {
+            "ordinal": ordinal,
+            "undo": undo,
+            "unwind": unwind,
+            "entries": [wire.plain_record(each) for each in entries],
+        }
+        kept: str = self.ask(message)["kept"]
         return kept
 
-    async def keep(self, key: str, value: str, *, overwrite: bool) -> str:
-        """As in ``Host``; holds up the caller's loop, which is the body's own."""
-        kept: str = self.ask({"keep": key, "value": value, "overwrite": overwrite})["kept"]
-        return kept
+    def unwinds(self) -> None:
+        """As in ``Host``."""
+        self.say({"unwinds": True})
+
+    async def wait(self, waiting: Waiting) -> Met:
+        """As in ``Host``."""
+        return wire.record_from(Met, self.ask({"wait": wire.plain_record(waiting)})["met"])
+
+    async def child(self, wanted: Wanted) -> Child:
+        """As in ``Host``."""
+        return wire.record_from(Child, self.ask({"child": wire.plain_record(wanted)})["child"])
+
+    async def open_children(self, ids: Sequence[int]) -> tuple[list[int], int]:
+        """As in ``Host``."""
+        said = self.ask({"open_children": list(ids)})
+        return said["ended"], said["open"]
 
     def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
         """As in ``Host``: ours never really wait."""

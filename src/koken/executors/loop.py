@@ -10,8 +10,8 @@ from typing import Any
 
 from koken.define.function import Function
 from koken.define.job import Job
-from koken.executors.base import Answer, Assignment, Host, Stopped
-from koken.executors.bodies import answer_with, begin, misplaced
+from koken.executors.base import Answer, Assignment, Host, Stopped, misplaced
+from koken.executors.bodies import answer_with, begin
 from koken.executors.capture import RunLog, speaking
 from koken.executors.stopping import GRACE, Going, answer_to
 

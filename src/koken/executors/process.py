@@ -17,8 +17,16 @@ from koken.define.function import Function
 from koken.define.job import Job
 from koken.errors import DeclarationError, KokenError
 from koken.executors import exits, wire
-from koken.executors.base import Answer, Assignment, Broken, Host, Raised, Stopped, raised
-from koken.executors.bodies import misplaced
+from koken.executors.base import (
+    Answer,
+    Assignment,
+    Broken,
+    Host,
+    Raised,
+    Stopped,
+    misplaced,
+    raised,
+)
 from koken.executors.capture import RunLog
 from koken.executors.command import Command
 from koken.executors.commandexecutor import CommandExecutor
@@ -28,6 +36,7 @@ from koken.executors.kept import LATE, TAIL, Ears, End, KeptGoing, broken_off, o
 from koken.executors.options import Process, memory_of
 from koken.executors.stopping import GRACE
 from koken.model import codec
+from koken.model.durable import Entry, Waiting, Wanted
 from koken.model.run import Failure
 
 PROGRAM = (
@@ -189,22 +198,46 @@ class Talk:
                     self.last_words = text.rpartition("\n")[2][:TAIL]
             case {"progress": [int(percent), str(message)]}:
                 self.host.progress(percent, message)
+            case {"unwinds": True}:
+                self.host.unwinds()
             case {"answer": dict(answer)}:
                 self.answer = wire.answer_from(answer)
-            case {"checkpoints": True}:
-                return {"checkpoints": await self.host.checkpoints()}
-            case {"keep": str(key), "value": str(value), "overwrite": bool(overwrite)}:
-                return await self.keep(key, value, overwrite=overwrite)
             case _:
-                raise wire.NotAFrame("a message that says nothing known")
+                return await self.asked(said)
         return None
 
-    async def keep(self, key: str, value: str, *, overwrite: bool) -> wire.Message:
-        """Keep a checkpoint; an error is the body's."""
+    async def asked(self, said: wire.Message) -> wire.Message:
+        """Answer what the body asks; an error is the body's."""
         try:
-            return {"kept": await self.host.keep(key, value, overwrite=overwrite)}
+            match said:
+                case {"checkpoints": True}:
+                    return {"checkpoints": wire.plain_record(await self.host.checkpoints())}
+                case {"keep": str(key), "value": str(value), "overwrite": bool(over), "with": more}:
+                    return {"kept": await self.keep(key, value, over, more)}
+                case {"wait": plain}:
+                    met = await self.host.wait(wire.record_from(Waiting, plain))
+                    return {"met": wire.plain_record(met)}
+                case {"child": plain}:
+                    child = await self.host.child(wire.record_from(Wanted, plain))
+                    return {"child": wire.plain_record(child)}
+                case {"open_children": list(ids)}:
+                    ended, count = await self.host.open_children([int(each) for each in ids])
+                    return {"ended": ended, "open": count}
         except KokenError as error:
             return {"error": type(error).__name__, "message": str(error)}
+        raise wire.NotAFrame("a message that says nothing known")
+
+    async def keep(self, key: str, value: str, overwrite: bool, more: wire.Message) -> str:
+        """Keep a checkpoint."""
+        return await self.host.keep(
+            key,
+            value,
+            overwrite=overwrite,
+            ordinal=more["ordinal"],
+            undo=bool(more["undo"]),
+            unwind=bool(more["unwind"]),
+            entries=[wire.record_from(Entry, each) for each in more["entries"]],
+        )
 
 
 async def frame(reader: StreamReader) -> bytes:

@@ -17,8 +17,6 @@ from koken.errors import WorkflowChanged
 from koken.model import codec
 from koken.model.outcome import Outcome
 
-STEP = "step:"
-SAVED = "saved:"
 AWAITABLES = (Awaitable, Coroutine)
 CACHED = 1024
 RESULTS: dict[tuple[types.CodeType, Any], Result] = {}

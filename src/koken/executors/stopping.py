@@ -18,7 +18,8 @@ from __future__ import annotations
 from types import TracebackType
 from typing import NoReturn
 
-from koken.executors.base import Answer, Host, Raised, Returned, Stopped, message_of, raised
+from koken.executors.base import Answer, Host, Raised, Returned, Stopped, raised
+from koken.executors.failures import message_of
 from koken.model.outcome import Cancel, Outcome
 from koken.model.run import Failure
 

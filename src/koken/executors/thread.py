@@ -22,8 +22,8 @@ from queue import Empty, SimpleQueue
 
 from koken.define.function import Function
 from koken.define.job import Job
-from koken.executors.base import Answer, Assignment, Host, Stopped
-from koken.executors.bodies import misplaced, perform
+from koken.executors.base import Answer, Assignment, Host, Stopped, misplaced
+from koken.executors.bodies import perform
 from koken.executors.capture import RunLog, speaking
 from koken.executors.stopping import GRACE, Going, Stop
 

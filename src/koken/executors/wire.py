@@ -8,19 +8,35 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from koken.executors.base import Absent, Answer, Assignment, Broken, Raised, Returned, Stopped
+from pydantic import TypeAdapter, ValidationError
+
+from koken.executors.base import (
+    Absent,
+    Answer,
+    Assignment,
+    Broken,
+    Parked,
+    Raised,
+    Returned,
+    Stopped,
+    Undoing,
+)
 from koken.model import codec, outcome
 from koken.model.outcome import Outcome
 from koken.model.run import Failure, Trigger, TriggerKind
+from koken.model.states import WaitCause
 
 HEAD = struct.Struct("!I")
 FRAME_LIMIT = 4 * codec.VALUE_LIMIT
 """Bytes; a value of the largest size fits, with all of its quotes escaped."""
 
 Message = dict[str, Any]
+T = TypeVar("T")
+ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
 OUTCOMES: tuple[type[Outcome], ...] = (
     outcome.Retry,
     outcome.Snooze,
@@ -80,6 +96,9 @@ def plain_assignment(facts: Assignment) -> Message:
         },
         "subject": facts.subject,
         "args": dict(facts.args),
+        "step": facts.step,
+        "undo": facts.undo,
+        "schema": facts.schema,
     }
 
 
@@ -113,6 +132,10 @@ def plain_answer(answer: Answer) -> Message:
             return {"kind": "broken", "failure": failure.to_json()}
         case Absent():
             return {"kind": "absent"}
+        case Parked():
+            return {"kind": "parked", **asdict(answer)}
+        case Undoing(names):
+            return {"kind": "undoing", "names": list(names)}
         case Outcome():
             kind = next(kind for kind in OUTCOMES if isinstance(answer, kind))
             after = getattr(answer, "after", None)
@@ -140,7 +163,45 @@ def read_answer(plain: Mapping[str, Any]) -> Answer:
             return Broken(Failure.from_json(plain["failure"]))
         case "absent":
             return Absent()
+        case "parked":
+            return parked_from(plain)
+        case "undoing":
+            return Undoing(tuple(str(name) for name in plain["names"]))
     kind = {kind.__name__: kind for kind in OUTCOMES}[plain["kind"]]
     if issubclass(kind, outcome.Retry | outcome.Snooze):
         return kind(reason=plain["reason"], after=plain["after"])
     return kind(plain["reason"])
+
+
+def parked_from(plain: Mapping[str, Any]) -> Parked:
+    """The wait that ``plain_answer`` gave."""
+    seconds, seen_open = plain["seconds"], plain["seen_open"]
+    return Parked(
+        cause=WaitCause(plain["cause"]).value,
+        seconds=None if seconds is None else float(seconds),
+        wait_for=codec.clean(plain["wait_for"]),
+        seen_open=None if seen_open is None else int(seen_open),
+        reason=codec.clean(plain["reason"]),
+    )
+
+
+def plain_record(record: Any) -> Message:
+    """One of the records of ``model.durable`` as plain values."""
+    found: Message = adapter(type(record)).dump_python(record, mode="json")
+    return found
+
+
+def record_from(kind: type[T], plain: Any) -> T:
+    """What ``plain_record`` gave. Raises ``NotAFrame`` for what it cannot have given."""
+    try:
+        found: T = adapter(kind).validate_python(plain)
+    except ValidationError as error:
+        raise NotAFrame(f"a message that is no {kind.__name__}: {error}") from None
+    return found
+
+
+def adapter(kind: Any) -> TypeAdapter[Any]:
+    """How records of a kind are made plain."""
+    if kind not in ADAPTERS:
+        ADAPTERS[kind] = TypeAdapter(kind)
+    return ADAPTERS[kind]

@@ -1,0 +1,133 @@
+"""Waits of a body: for an instant, a signal, the answer of a person. They hold no worker."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from koken.define.form import Form, Formless
+from koken.define.problems import by_path, invalid
+from koken.define.result import FREE, name_of
+from koken.errors import LeaseLost
+from koken.executors.base import Parked
+from koken.executors.way import Way
+from koken.model import codec
+from koken.model.durable import Met, Waiting
+from koken.model.duration import Duration, in_words, seconds
+
+
+async def sleep(way: Way, length: float) -> None:
+    """Wait so many seconds."""
+    told = f"sleep {length:g}"
+    await met(way, told, Waiting(key="", ordinal=None, kind="sleep", seconds=length))
+
+
+async def sleep_until(way: Way, instant: datetime) -> None:
+    """Wait until an instant. Raises ``ValueError`` for one that is not aware."""
+    if instant.tzinfo is None:
+        raise ValueError(f"sleep_until({instant}): say in which time zone that is")
+    told = f"sleep until {instant.isoformat()}"
+    await met(way, told, Waiting(key="", ordinal=None, kind="sleep", until=instant))
+
+
+async def signal(way: Way, name: str, kind: Any, timeout: Duration | None) -> Any:
+    """The value of the next signal of that name. Raises ``TimeoutError``."""
+    if not name or "\n" in name:
+        raise ValueError(f"a signal needs a name in one line; this one has {name!r}")
+    waiting = Waiting(key="", ordinal=None, kind="signal", name=name, seconds=limit(timeout))
+    found = await met(way, f"signal {name}", waiting)
+    if found.value is None:
+        raise TimeoutError(f"no signal {name!r} came within {in_words(waiting.seconds or 0)}")
+    return typed(f"signal {name!r}", kind, found.value)
+
+
+async def ask(way: Way, question: str, kind: Any, to: str, timeout: Duration | None) -> Any:
+    """A person's answer. Raises ``TimeoutError``."""
+    if not question:
+        raise ValueError("a question needs a text")
+    form = None if kind in FREE else form_of(question, kind)
+    waiting = Waiting(
+        key="",
+        ordinal=None,
+        kind="question",
+        name=codec.clean(question),
+        seconds=limit(timeout),
+        schema=codec.encode(form.json_schema() if form else {}, name="the form of an answer"),
+        to=to,
+    )
+    found = await met(way, f"question {question}", waiting)
+    if found.value is None:
+        raise TimeoutError(f"nobody answered {question!r} within {in_words(waiting.seconds or 0)}")
+    return typed(f"answer to {question!r}", kind, found.value)
+
+
+async def met(way: Way, told: str, waiting: Waiting) -> Met:
+    """What came of a wait; leaves the body when it is not over."""
+    if not way.loaded:
+        await way.load()
+    key, ordinal = way.enter_wait(told)
+    known = way.kept.get(key)
+    if known is not None:
+        check_same(way, codec.decode(known.value), waiting)
+    found = over(codec.decode(known.value), known.left) if known is not None else None
+    if found is None and way.undo is not None:
+        await way.leave(way.undone())
+    if found is None:
+        found = await look(way, replace(waiting, key=key, ordinal=ordinal))
+    if found.value is None and not found.late:
+        wait_for = {"signal": waiting.name, "question": key}.get(waiting.kind, "")
+        await way.leave(Parked(waiting.kind, found.left, wait_for, None, f"waits for {told}"))
+    return found
+
+
+async def look(way: Way, waiting: Waiting) -> Met:
+    """Record the wait, or see how it stands."""
+    try:
+        return await way.hands.ask(way.host.wait(waiting))
+    except LeaseLost:
+        way.going.leave("lost")
+
+
+def over(stands: dict[str, Any], left: float | None) -> Met | None:
+    """What came of a wait by its record; None when that is not known yet."""
+    if stands.get("late"):
+        return Met(late=True)
+    if "value" in stands:
+        return Met(value=codec.encode(stands["value"], name="what came"))
+    return Met(late=True) if stands["kind"] == "sleep" and left is not None and left <= 0 else None
+
+
+def check_same(way: Way, stands: dict[str, Any], waiting: Waiting) -> None:
+    """Raise ``WorkflowChanged`` when the record is of another wait."""
+    if (stands["kind"], stands["name"]) != (waiting.kind, waiting.name):
+        was, now = (f"{kind} {name!r}" if name else f"a {kind}" for kind, name in (
+            (stands["kind"], stands["name"]), (waiting.kind, waiting.name)))  # fmt: skip
+        raise way.drift(f"the wait on record is for {was}, and the body waits for {now} there")
+
+
+def limit(timeout: Duration | None) -> float | None:
+    """Seconds of a timeout."""
+    return None if timeout is None else seconds(timeout, name="timeout")
+
+
+def form_of(question: str, kind: Any) -> Form:
+    """The form of an answer. Raises ``TypeError`` for a type that has none."""
+    try:
+        form = Form(kind)
+        form.json_schema()
+    except Formless as error:
+        raise TypeError(f"ask({question!r}): {name_of(kind)} {error}") from None
+    return form
+
+
+def typed(what: str, kind: Any, text: str) -> Any:
+    """The value of what came. Raises ``InvalidArguments`` when it is of another type."""
+    if kind in FREE:
+        return codec.decode(text)
+    try:
+        return form_of(what, kind).read(text)
+    except ValidationError as error:
+        raise invalid(what, by_path(error)) from None

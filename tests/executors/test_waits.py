@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from koken.define.asynccontext import AsyncContext
+from koken.define.context import Context
+from koken.executors.base import Parked, Raised, Returned
+from tests.executors.hosts import FakeHost
+from tests.executors.passes import enter, to_the_end
+
+
+async def test_a_sleep_leaves_the_body_and_is_over_once(host: FakeHost) -> None:
+    passes: list[str] = []
+
+    async def body(ctx: AsyncContext) -> str:
+        passes.append("in")
+        await ctx.sleep("12h")
+        return "awake"
+
+    assert await enter(host, body) == Parked("sleep", 43200.0, reason="waits for sleep 43200")
+    host.clock = 43_199.0
+    assert await enter(host, body) == Parked("sleep", 1.0, reason="waits for sleep 43200")
+    host.clock = 43_200.0
+    assert await enter(host, body) == Returned('"awake"')
+    assert passes == ["in", "in", "in"]
+    assert host.places == {"wait:1": 1}
+
+
+async def test_def_bodies_wait_as_well(host: FakeHost) -> None:
+    def body(ctx: Context) -> list[Any]:
+        found = ctx.step("a", lambda: 1)
+        ctx.sleep_until(datetime(1970, 1, 1, 0, 1, tzinfo=UTC))
+        return [found, ctx.wait_signal("go", int)]
+
+    assert await enter(host, body) == Parked(
+        "sleep", 60.0, reason="waits for sleep until 1970-01-01T00:01:00+00:00"
+    )
+    host.clock = 61.0
+    assert await enter(host, body) == Parked("signal", None, "go", reason="waits for signal go")
+    host.came["go"] = [7, 8]
+    assert await enter(host, body) == Returned("[1,7]")
+    assert host.came["go"] == [8]
+
+
+async def test_an_instant_is_aware(host: FakeHost) -> None:
+    async def body(ctx: AsyncContext) -> None:
+        await ctx.sleep_until(datetime(2026, 3, 6))
+
+    answer = await enter(host, body)
+    assert isinstance(answer, Raised)
+    assert answer.failure.message == (
+        "sleep_until(2026-03-06 00:00:00): say in which time zone that is"
+    )
+
+
+async def test_a_timeout_is_remembered(host: FakeHost) -> None:
+    """What comes afterwards is for the next wait."""
+
+    async def body(ctx: AsyncContext) -> list[Any]:
+        found: list[Any] = []
+        for _ in range(2):
+            try:
+                found.append(await ctx.wait_signal("go", int, timeout="5m"))
+            except TimeoutError as error:
+                found.append(str(error))
+        return found
+
+    assert await enter(host, body) == Parked("signal", 300.0, "go", reason="waits for signal go")
+    host.clock = 300.0
+    assert await enter(host, body) == Parked("signal", 300.0, "go", reason="waits for signal go")
+    host.came["go"] = [7]
+    assert await enter(host, body) == Returned("[\"no signal 'go' came within 5 min\",7]")
+
+
+async def test_a_signal_of_another_type(host: FakeHost) -> None:
+    async def body(ctx: AsyncContext) -> int:
+        return await ctx.wait_signal("go", int)
+
+    host.came["go"] = ["seven"]
+    answer = await enter(host, body)
+    assert isinstance(answer, Raised)
+    assert answer.kinds[0] == "koken.errors.InvalidArguments"
+    assert answer.failure.message == "signal 'go': 'seven' is not a whole number."
+
+
+async def test_a_question(host: FakeHost) -> None:
+    async def body(ctx: AsyncContext) -> bool:
+        return await ctx.ask("Ship it?", bool, to="anna", timeout="1d")
+
+    assert await enter(host, body) == Parked(
+        "question", 86400.0, "wait:1", reason="waits for question Ship it?"
+    )
+    (asked,) = host.waits
+    assert (asked.name, asked.to, asked.schema) == ("Ship it?", "anna", '{"type":"boolean"}')
+    host.came["Ship it?"] = [True]
+    assert await enter(host, body) == Returned("true")
+
+
+async def test_waits_in_tasks_are_one(host: FakeHost) -> None:
+    async def body(ctx: AsyncContext) -> list[Any]:
+        return list(
+            await asyncio.gather(
+                ctx.wait_signal("a", int, timeout="2m"), ctx.wait_signal("b", int, timeout="1m")
+            )
+        )
+
+    answer = await enter(host, body)
+    assert answer == Parked("signal", 60.0, "a\nb", reason="waits for signal a; waits for signal b")
+    host.came = {"b": [2], "a": [1]}
+    assert await enter(host, body) == Returned("[1,2]")
+
+
+async def test_waits_of_several_kinds_are_looked_at_again(host: FakeHost) -> None:
+    async def body(ctx: AsyncContext) -> None:
+        await asyncio.gather(ctx.wait_signal("a"), ctx.ask("b?"))
+
+    answer = await enter(host, body)
+    assert isinstance(answer, Parked)
+    assert (answer.cause, answer.seconds, answer.wait_for) == ("signal", 15.0, "a")
+
+
+async def test_a_task_group_is_left(host: FakeHost) -> None:
+    async def branch(ctx: AsyncContext, number: int) -> int:
+        await ctx.sleep(60 * number)
+        return await ctx.step(f"s{number}", lambda: number)
+
+    async def body(ctx: AsyncContext) -> list[int]:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(branch(ctx, number)) for number in (1, 2)]
+        return [task.result() for task in tasks]
+
+    answer, waits = await to_the_end(host, body)
+    assert answer == Returned("[1,2]")
+    assert [each.seconds for each in waits] == [60.0, 60.0]
+
+
+async def test_a_step_at_work_beside_a_wait_is_finished_first(host: FakeHost) -> None:
+    async def work() -> str:
+        await asyncio.sleep(0.05)
+        return "done"
+
+    async def body(ctx: AsyncContext) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(ctx.wait_signal("go"))
+            group.create_task(ctx.step("work", work))
+
+    assert isinstance(await enter(host, body), Parked)
+    assert host.kept["step:work"] == '"done"'
+
+
+async def test_an_error_beside_a_wait_counts_more(host: FakeHost) -> None:
+    async def fail() -> None:
+        await asyncio.sleep(0.01)
+        raise OSError("reset")
+
+    async def body(ctx: AsyncContext) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(ctx.wait_signal("go"))
+            group.create_task(ctx.step("work", fail))
+
+    answer = await enter(host, body)
+    assert isinstance(answer, Raised)
+    assert answer.failure.type == "ExceptionGroup"
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+async def test_a_body_that_swallows_its_leave_fails(host: FakeHost, goes_on: bool) -> None:
+    async def body(ctx: AsyncContext) -> str:
+        try:
+            await ctx.sleep(60)
+        except BaseException:
+            if goes_on:
+                await ctx.step("a", lambda: 1)
+        return "went on"
+
+    answer = await enter(host, body)
+    assert isinstance(answer, Raised)
+    assert answer.failure.type == "Swallowed"
+    assert answer.failure.message == (
+        "the body was to be left here (waits for sleep 60), but it caught the exception that "
+        "leaves it and went on. Let BaseException pass: catch Exception"
+    )
+    assert "step:a" not in host.kept
+
+
+async def test_a_def_body_that_swallows_its_leave_fails(host: FakeHost) -> None:
+    def body(ctx: Context) -> str:
+        try:
+            ctx.sleep(60)
+        except BaseException:
+            return "went on"
+        return ""
+
+    answer = await enter(host, body)
+    assert isinstance(answer, Raised)
+    assert answer.failure.type == "Swallowed"
+
+
+async def test_gather_that_returns_exceptions(host: FakeHost) -> None:
+    async def body(ctx: AsyncContext) -> int:
+        return len(await asyncio.gather(ctx.wait_signal("a"), return_exceptions=True))
+
+    answer = await enter(host, body)
+    assert isinstance(answer, Raised)
+    assert answer.failure.type == "Swallowed"
+
+
+async def test_a_handled_error_is_the_same_after_a_wait(host: FakeHost) -> None:
+    tries: list[int] = []
+
+    def flaky() -> str:
+        tries.append(1)
+        if len(tries) == 1:
+            raise OSError("reset")
+        return "well"
+
+    async def body(ctx: AsyncContext) -> str:
+        try:
+            found = await ctx.step("flaky", flaky)
+        except OSError as error:
+            found = str(error)
+        await ctx.sleep(60)
+        return found
+
+    answer, _ = await to_the_end(host, body)
+    assert answer == Returned('"reset"')
+    assert tries == [1]
