@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from koken.define.job import Job
+from koken.define.machine import Transition
+from koken.define.problems import invalid
 from koken.errors import InvalidArguments
 from koken.model import codec
 
@@ -29,3 +31,24 @@ def texts(job: Job[..., Any], rows: Iterable[Mapping[str, Any]]) -> list[str]:
         except InvalidArguments as error:
             raise InvalidArguments(f"row {place}: {error}", error.problems) from None
     return found
+
+
+def bound_for(
+    transition: Transition, key: Any, reason: str, args: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The arguments of the job that a move starts, as plain values; its first gets the key."""
+    if not isinstance(transition, Transition):
+        raise TypeError(f"{transition!r} is no transition; machine.transition(…) makes one")
+    job, argument = transition.start, transition.argument
+    if job is None or argument is None:
+        if args:
+            problems = dict.fromkeys(args, "is given, but the move starts no job")
+            raise invalid(f"move {transition.name!r}", problems, end="Nothing was moved.")
+        return {}
+    if argument in args:
+        problems = {argument: "is the id of what is moved; give it once"}
+        raise invalid(f"move {transition.name!r}", problems, end="Nothing was moved.")
+    given = {argument: key, **args}
+    if reason and "reason" in (job.body.argument_names or ()):
+        given["reason"] = reason
+    return bound(job, (), given)

@@ -9,14 +9,20 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, ParamSpec, Self
 
-from typing_extensions import TypeVar
+from typing_extensions import TypeVar, override
 
-from koken.client.arguments import bound, texts
+from koken.client import speaking
+from koken.client.arguments import bound, bound_for, texts
 from koken.client.link import Link
+from koken.client.repairs import AsyncRepairs
 from koken.define.job import Job
+from koken.define.machine import Transition
 from koken.define.registry import Program
-from koken.engine import control, start
+from koken.engine import control, durable, move, start
+from koken.engine.durable import Question
+from koken.engine.move import Move, Moved
 from koken.errors import (
+    Conflict,
     NotFound,
     RunCancelled,
     RunFailed,
@@ -29,6 +35,7 @@ from koken.model.states import State
 from koken.store.callers import Caller
 from koken.views import logs, runs
 from koken.views.logs import LogLine
+from koken.views.steps import StepRow, steps
 from koken.views.why import Why, why
 
 P = ParamSpec("P")
@@ -43,7 +50,7 @@ def number(run: Run[Any] | int | str) -> int | str:
     return run.id if isinstance(run, Run) else run
 
 
-class AsyncClient:
+class AsyncClient(AsyncRepairs):
     """Starts and steers the jobs of ``program``, an ``App`` or the address of a database.
 
     ``by`` is who acts, for the record; ``workspace`` where. It opens on first use; ``async with``
@@ -141,6 +148,55 @@ class AsyncClient:
             made.append(run)
         return made
 
+    async def move(
+        self, transition: Transition, key: Any, /, *, reason: str = "", **args: Any
+    ) -> Run[Any] | None:
+        """Move the row whose key is ``key``, and start the job that hangs on it: both or neither.
+
+        ``args`` are the job's arguments beside the first, which gets ``key``. ``reason`` is for
+        the record; a job that has an argument of that name gets it as well. Returns the run, or
+        None when the transition starts none.
+        Raises ``NotFound``, ``Refused`` (which is recorded), or what ``start`` raises; then
+        nothing has changed.
+        """
+        wanted = await self.moving(transition, key, reason, args)
+        if self.caller is None:
+            moved = await move.move(self.link.db, wanted)
+        else:
+            moved = await self.move_inside(self.caller, wanted)
+        if moved.run_id is None:
+            return None
+        if self.caller is not None:
+            (found,) = await self.caller.fetch_async(runs.ONE_RUN, moved.run_id)
+            return runs.run_of(found)
+        return (await runs.get_many(self.link.views, [moved.run_id]))[moved.run_id]
+
+    async def moving(
+        self, transition: Transition, key: Any, reason: str, args: Mapping[str, Any]
+    ) -> Move:
+        """A move with its arguments checked; the jobs that it is about are known then."""
+        plain = bound_for(transition, key, reason, args)
+        for job in transition.jobs:
+            await self.link.publish(job, self.by, transition.machine.registry)
+        return Move(
+            transition=transition,
+            key=key,
+            args=plain,
+            workspace=self.workspace,
+            by=self.by,
+            who=self.who,
+            reason=reason or None,
+        )
+
+    async def move_inside(self, caller: Caller, wanted: Move) -> Moved:
+        """Move in the caller's transaction; a refusal is kept whatever becomes of that."""
+        try:
+            return await move.carry(wanted, caller.fetch_async)
+        except Conflict as error:
+            await move.record_refusal(self.link.db, wanted, error)
+            raise
+
+    @override
     async def get(self, run: Run[R] | int | str) -> Run[R]:
         """A fresh snapshot of a run, or of the last run of the job of that name.
 
@@ -163,6 +219,10 @@ class AsyncClient:
         """The last lines that a run has printed and logged, oldest first."""
         found = await self.get(run)
         return await logs.tail(self.link.views, found.id, limit=limit)
+
+    async def steps(self, run: Run[Any] | int | str) -> list[StepRow]:
+        """The steps of a workflow's run as they stand; of a step's run its items."""
+        return await steps(self.link.views, await self.get(run))
 
     async def why(self, run: Run[Any] | int | str) -> Why:
         """Why a run stands as it does: what it waits for, and who stands in its way."""
@@ -217,46 +277,38 @@ class AsyncClient:
         Raises ``NotFound``. A run that has ended already is left as it is.
         """
         found = await self.get(run)
-        await control.cancel(self.link.db, [found.id], by=self.who, reason=reason or None)
+        await control.cancel(self.link.db, found.id, by=self.who, reason=reason or None)
         return await self.get(found.id)
 
-    async def retry(
-        self,
-        run: Run[R] | int | str,
-        *,
-        args: Mapping[str, Any] | None = None,
-        reason: str = "",
-    ) -> Run[R]:
-        """Give an ended run another chance: attempts count from 1 again, what it kept stays.
+    async def signal(self, run: Run[R] | int | str, name: str, value: Any = None, /) -> Run[R]:
+        """Send a signal to a run, which takes it when it waits for one of that name.
 
-        ``args`` replaces arguments. Raises ``Refused`` when it has not failed, was not cancelled
-        and not skipped, ``Overlapping`` when another run holds its key.
+        ``value`` is what has a JSON form. Raises ``NotFound``, ``Refused`` for a run that has
+        ended, ``InvalidArguments`` for a value that cannot be kept.
         """
         found = await self.get(run)
-        text = None
-        if args is not None:
-            text = codec.encode(self.checked(found, args), name="the arguments")
-        await control.retry(self.link.db, found.id, by=self.who, reason=reason or None, args=text)
+        text = speaking.signal_text(name, value)
+        await durable.send_signal(self.link.db, found.id, name, text, by=self.who)
         return await self.get(found.id)
 
-    def checked(self, run: Run[Any], args: Mapping[str, Any]) -> Mapping[str, Any]:
-        """New arguments over the run's own, checked where its job is declared here."""
-        merged = {**run.args, **args}
-        try:
-            return self.link.registry.get(run.job).body.bind_plain(merged)
-        except NotFound:
-            return merged
+    async def answer(self, run: Run[R] | int | str, question: str, value: Any, /) -> Run[R]:
+        """Answer a question of a run; ``question`` is its text, ``""`` the only one there is.
 
-    async def acknowledge(self, run: Run[R] | int | str, *, reason: str = "") -> Run[R]:
-        """Close a failure: somebody has seen it, and skip_if_failed opens again.
-
-        Raises ``Refused`` when there is nothing to acknowledge.
+        Raises ``NotFound`` when the run asks no such question, ``InvalidArguments`` when the value
+        does not fit it, ``Refused`` when somebody else was faster.
         """
         found = await self.get(run)
-        await control.acknowledge(self.link.db, found.id, by=self.who, reason=reason or None)
+        asked = speaking.chosen(await self.questions(found), question, found)
+        text = speaking.answer_text(asked, value)
+        await durable.answer_question(self.link.db, found.id, asked.key, text, by=self.who)
         return await self.get(found.id)
+
+    async def questions(self, run: Run[Any] | int | str) -> list[Question]:
+        """What a run asks people, and nobody has answered yet."""
+        return await durable.open_questions(self.link.db, (await self.get(run)).id)
 
     @property
+    @override
     def who(self) -> str:
         """Who acts: as told, else the user of this process."""
         return self.by or getpass.getuser()

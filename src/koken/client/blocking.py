@@ -16,25 +16,32 @@ from typing_extensions import TypeVar
 from koken.client.arguments import bound, texts
 from koken.client.awaiting import AsyncClient
 from koken.client.portal import Portal
+from koken.client.repairsblocking import Repairs
 from koken.define.job import Job
+from koken.define.machine import Transition
 from koken.define.registry import Program
-from koken.engine import start
+from koken.engine import move, start
+from koken.engine.durable import Question
+from koken.errors import Conflict
 from koken.model.duration import Duration
 from koken.model.run import Run
 from koken.store.callers import Caller
 from koken.views import runs
 from koken.views.logs import LogLine
+from koken.views.steps import StepRow
 from koken.views.why import Why
 
 P = ParamSpec("P")
 R = TypeVar("R", default=Any)
 
 
-class Client:
+class Client(Repairs):
     """As ``AsyncClient``, for programs that block. Safe to share between threads.
 
     It opens on first use; ``with`` closes it.
     """
+
+    awaiting: AsyncClient
 
     def __init__(self, program: Program | str, /, *, by: str = "", workspace: str = "") -> None:
         self.awaiting = AsyncClient(program, by=by, workspace=workspace)
@@ -74,6 +81,25 @@ class Client:
             raise TypeError("start_many has a transaction of its own; start the rows one by one")
         return self.portal.call("start_many", self.awaiting.start_texts(job, texts(job, rows)))
 
+    def move(
+        self, transition: Transition, key: Any, /, *, reason: str = "", **args: Any
+    ) -> Run[Any] | None:
+        """As ``AsyncClient.move``."""
+        if self.caller is None:
+            moving = self.awaiting.move(transition, key, reason=reason, **args)
+            return self.portal.call("move", moving)
+        asked = self.awaiting.moving(transition, key, reason, args)
+        wanted = self.portal.call("move", asked)
+        try:
+            moved = move.carry_blocking(wanted, self.caller.fetch)
+        except Conflict as error:
+            self.portal.call("move", move.record_refusal(self.awaiting.link.db, wanted, error))
+            raise
+        if moved.run_id is None:
+            return None
+        (found,) = self.caller.fetch(runs.ONE_RUN, moved.run_id)
+        return runs.run_of(found)
+
     def get(self, run: Run[R] | int | str) -> Run[R]:
         """As ``AsyncClient.get``."""
         return self.portal.call("get", self.awaiting.get(run))
@@ -87,6 +113,10 @@ class Client:
     def logs(self, run: Run[Any] | int | str, *, limit: int = 1000) -> list[LogLine]:
         """As ``AsyncClient.logs``."""
         return self.portal.call("logs", self.awaiting.logs(run, limit=limit))
+
+    def steps(self, run: Run[Any] | int | str) -> list[StepRow]:
+        """As ``AsyncClient.steps``."""
+        return self.portal.call("steps", self.awaiting.steps(run))
 
     def why(self, run: Run[Any] | int | str) -> Why:
         """As ``AsyncClient.why``."""
@@ -104,19 +134,17 @@ class Client:
         """As ``AsyncClient.cancel``."""
         return self.portal.call("cancel", self.awaiting.cancel(run, reason=reason))
 
-    def retry(
-        self,
-        run: Run[R] | int | str,
-        *,
-        args: Mapping[str, Any] | None = None,
-        reason: str = "",
-    ) -> Run[R]:
-        """As ``AsyncClient.retry``."""
-        return self.portal.call("retry", self.awaiting.retry(run, args=args, reason=reason))
+    def signal(self, run: Run[R] | int | str, name: str, value: Any = None, /) -> Run[R]:
+        """As ``AsyncClient.signal``."""
+        return self.portal.call("signal", self.awaiting.signal(run, name, value))
 
-    def acknowledge(self, run: Run[R] | int | str, *, reason: str = "") -> Run[R]:
-        """As ``AsyncClient.acknowledge``."""
-        return self.portal.call("acknowledge", self.awaiting.acknowledge(run, reason=reason))
+    def answer(self, run: Run[R] | int | str, question: str, value: Any, /) -> Run[R]:
+        """As ``AsyncClient.answer``."""
+        return self.portal.call("answer", self.awaiting.answer(run, question, value))
+
+    def questions(self, run: Run[Any] | int | str) -> list[Question]:
+        """As ``AsyncClient.questions``."""
+        return self.portal.call("questions", self.awaiting.questions(run))
 
     def close(self) -> None:
         """As ``AsyncClient.close``."""

@@ -47,13 +47,22 @@ class Link:
         self.published: set[str] = set()
         self.publishing = asyncio.Lock()
 
-    async def publish(self, job: Job[..., Any], by: str) -> None:
-        """Make sure that a job is known before it is started for the first time."""
+    async def publish(self, job: Job[..., Any], by: str, registry: Registry | None = None) -> None:
+        """Make sure that a job is known before it is started for the first time.
+
+        ``registry`` knows what machines say of it, where it is not this program's.
+        """
         if job.name in self.published or job.foreign:
             return
         async with self.publishing:
             if job.name not in self.published:
-                await publish(self.db, self.name, [job.spec], by=by or "client", whole=False)
+                await publish(
+                    self.db,
+                    self.name,
+                    [(registry or self.registry).spec(job)],
+                    by=by or "client",
+                    whole=False,
+                )
                 self.published.add(job.name)
 
     def begin_anew(self) -> None:

@@ -1,0 +1,294 @@
+"""What people do to runs that did not go well: the verbs of repair, for a program that awaits."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+from koken.client.link import Link
+from koken.client.results import result_text, step_of
+from koken.config import read_rate
+from koken.define.steps import Step
+from koken.engine import bulk, control, repair
+from koken.engine.repair import VERBS, Order, Verb
+from koken.errors import InvalidArguments, NotFound
+from koken.model import codec
+from koken.model.bulk import Bulk
+from koken.model.plan import Plan
+from koken.model.run import Run
+from koken.views import bulks
+from koken.views.steps import step_id
+
+R = TypeVar("R")
+Named = str | Step[..., Any] | None
+"""A step, by its name or itself; ``table[3]`` is an item."""
+CODES = {4: "resolve", 3: "skip", 0: "retry", 1: "retry"}
+NO_MARK = {
+    -1: "-1 says that a step has failed; that is what bodies do. cancel its run to stop it",
+    2: "2 says that a step is executing; retry (0 or 1) lets it go, and a worker executes it",
+}
+
+
+class AsyncRepairs:
+    """The verbs of repair. Each takes ``reason``, for the record, beside who acts.
+
+    ``force``, with a reason, is for repairs that repeat a step whose effect is unsafe; without it
+    they raise ``Refused``, as everything does that is not legal as things stand.
+    """
+
+    link: Link
+    workspace: str
+
+    @property
+    @abstractmethod
+    def who(self) -> str:
+        """Who acts."""
+
+    @abstractmethod
+    async def get(self, run: Run[R] | int | str) -> Run[R]:
+        """A fresh snapshot."""
+
+    async def plan(
+        self,
+        verb: str,
+        run: Run[Any] | int | str,
+        step: Named = None,
+        *,
+        from_step: Named = None,
+        args: Mapping[str, Any] | None = None,
+        result: Any = None,
+    ) -> Plan:
+        """What a repair would do now, without doing it; the arguments are those of the verb.
+
+        ``verb`` is retry, rerun, skip, resolve or fork. Raises what the verb itself would raise,
+        but for what wants force: that is told in the plan.
+        """
+        if verb not in VERBS:
+            raise InvalidArguments(f"{verb!r} has no plan; those that have are {', '.join(VERBS)}")
+        found = await self.get(run)
+        wanted = self.order(cast(Verb, verb), found, step or from_step, args=args, result=result)
+        return await repair.plan(self.link.db, wanted)
+
+    async def retry(
+        self,
+        run: Run[R] | int | str,
+        *,
+        from_step: Named = None,
+        args: Mapping[str, Any] | None = None,
+        reason: str = "",
+        force: bool = False,
+    ) -> Run[R]:
+        """Give an ended run another chance: attempts count from 1 again, what succeeded stays.
+
+        Of a workflow all goes again that failed, was cancelled or was undone. With ``from_step``
+        that step and all that comes after it; of a durable function what it has recorded from
+        there on is forgotten. ``run`` may be the run of a step or an item. ``args`` replaces
+        arguments. Raises ``Overlapping`` when another run holds its key.
+        """
+        return await self.repaired("retry", run, from_step, reason, force, args=args)
+
+    async def rerun(
+        self, run: Run[R] | int | str, *, reason: str = "", force: bool = False
+    ) -> Run[R]:
+        """A new run of the job as it is now, with the same arguments; it says where it is from."""
+        found = await self.get(run)
+        await self.make_current(found)
+        return await self.repaired("rerun", found, None, reason, force)
+
+    async def make_current(self, run: Run[Any]) -> None:
+        """Make sure that a run's job is known as this program has it."""
+        if run.job in self.link.registry:
+            await self.link.publish(self.link.registry.get(run.job), self.who)
+
+    async def skip(
+        self,
+        run: Run[R] | int | str,
+        step: Named = None,
+        *,
+        reason: str = "",
+        force: bool = False,
+    ) -> Run[R]:
+        """Have a step that failed, or has not begun, count as skipped; the others go on."""
+        return await self.repaired("skip", run, step, reason, force)
+
+    async def resolve(
+        self,
+        run: Run[R] | int | str,
+        step: Named = None,
+        *,
+        result: Any = None,
+        reason: str = "",
+        force: bool = False,
+    ) -> Run[R]:
+        """Have a step count as done, with ``result``, after a fix outside; the others go on."""
+        return await self.repaired("resolve", run, step, reason, force, result=result)
+
+    async def fork(
+        self,
+        run: Run[R] | int | str,
+        from_step: Named,
+        *,
+        reason: str = "",
+        force: bool = False,
+    ) -> Run[R]:
+        """A new run of the same version, in which only ``from_step`` and what follows goes.
+
+        What succeeded or was skipped before is taken over with its results.
+        """
+        return await self.repaired("fork", run, from_step, reason, force)
+
+    async def mark(
+        self,
+        run: Run[R] | int | str,
+        step: Named,
+        code: int,
+        *,
+        reason: str = "",
+        force: bool = False,
+    ) -> Run[R]:
+        """Set a step by its number: 4 done, 3 skipped, 0 or 1 to run again."""
+        verb, part, name = await self.marking(run, step, code)
+        await self.repaired(verb, part, name, reason, force)
+        return await self.get(run)
+
+    async def marking(
+        self, run: Run[R] | int | str, step: Named, code: int
+    ) -> tuple[Verb, Run[R], Named]:
+        """The repair that a number stands for. Raises ``InvalidArguments`` where none does."""
+        if code not in CODES:
+            why = NO_MARK.get(code, "the codes are 4 (done), 3 (skipped), 0 and 1 (run again)")
+            raise InvalidArguments(f"a step cannot be marked {code}: {why}")
+        verb = cast(Verb, CODES[code])
+        found = await self.get(run)
+        if verb != "retry" or step is None:
+            return verb, found, step
+        return verb, await self.get(await step_id(self.link.views, found, named(step) or "")), None
+
+    async def acknowledge(self, run: Run[R] | int | str, *, reason: str = "") -> Run[R]:
+        """Close a failure: somebody has seen it, and skip_if_failed opens again.
+
+        Raises ``Refused`` when there is nothing to acknowledge.
+        """
+        found = await self.get(run)
+        await control.acknowledge(self.link.db, found.id, by=self.who, reason=reason or None)
+        return await self.get(found.id)
+
+    async def repaired(
+        self,
+        verb: Verb,
+        run: Run[R] | int | str,
+        step: Named,
+        reason: str,
+        force: bool,
+        *,
+        args: Mapping[str, Any] | None = None,
+        result: Any = None,
+    ) -> Run[R]:
+        """Carry out a repair; the run as it stands then, or the new one."""
+        found = await self.get(run)
+        wanted = self.order(verb, found, step, args=args, result=result, reason=reason, force=force)
+        return (await self.carry(wanted))[0]
+
+    async def carry(self, wanted: Order) -> tuple[Run[Any], Plan]:
+        """Carry out a repair; the run as it stands then, or the new one, and what was done."""
+        done = await repair.repair(self.link.db, wanted)
+        return await self.get(done.run_id), done.plan
+
+    def order(
+        self,
+        verb: Verb,
+        run: Run[Any],
+        step: Named = None,
+        *,
+        args: Mapping[str, Any] | None = None,
+        result: Any = None,
+        reason: str = "",
+        force: bool = False,
+    ) -> Order:
+        """What is wanted, its values checked where the program declares the job.
+
+        Raises ``InvalidArguments``.
+        """
+        name = named(step)
+        given = None
+        if args is not None:
+            given = codec.encode(self.checked(run, args), name="the arguments")
+        text = None
+        if verb == "resolve":
+            whole, item = step_of(name) if name else (run.step or "", run.is_item)
+            text = result_text(self.link.registry, run.job, whole, result, item=item)
+        return Order(
+            verb=verb,
+            run_id=run.id,
+            step=name,
+            args=given,
+            result=text,
+            by=self.who,
+            reason=reason or None,
+            force=force,
+        )
+
+    def checked(self, run: Run[Any], args: Mapping[str, Any]) -> Mapping[str, Any]:
+        """New arguments over the run's own, checked where its job is declared here."""
+        merged = {**run.args, **args}
+        try:
+            return self.link.registry.get(run.job).body.bind_plain(merged)
+        except NotFound:
+            return merged
+
+    async def retry_where(self, query: str, *, rate: str | float = "5/s", reason: str) -> Bulk:
+        """Have all runs retried that match ``query`` now, as ``find`` would, at a rate.
+
+        Workers do so. It stops by itself when what it retries fails again. Raises
+        ``InvalidArguments``.
+        """
+        if not reason:
+            raise InvalidArguments("a retry of many runs wants a reason, for the record")
+        try:
+            speed = read_rate(rate)
+        except ValueError as error:
+            raise InvalidArguments(str(error)) from None
+        found = await bulks.preview(self.link.views, query, workspace=self.workspace)
+        made = await bulk.make(
+            self.link.db,
+            query,
+            found.ids,
+            workspace=self.workspace,
+            rate=speed,
+            by=self.who,
+            reason=reason,
+        )
+        return await self.bulk(made)
+
+    async def bulks(self) -> list[Bulk]:
+        """The repairs of many runs, newest first."""
+        return await bulks.bulks(self.link.views, workspace=self.workspace)
+
+    async def bulk(self, number: Bulk | int) -> Bulk:
+        """A repair of many runs as it stands now. Raises ``NotFound``."""
+        bulk_id = number.id if isinstance(number, Bulk) else number
+        return await bulks.bulk(self.link.views, bulk_id, workspace=self.workspace)
+
+    async def pause_bulk(self, number: Bulk | int, *, reason: str = "") -> Bulk:
+        """Have it do nothing more for now. Raises ``Refused`` when it does not go."""
+        return await self.moved_bulk(number, "pause", reason)
+
+    async def resume_bulk(self, number: Bulk | int, *, reason: str = "") -> Bulk:
+        """Let it go on; failures from before do not count any more."""
+        return await self.moved_bulk(number, "resume", reason)
+
+    async def stop_bulk(self, number: Bulk | int, *, reason: str = "") -> Bulk:
+        """End it; what it has retried goes on."""
+        return await self.moved_bulk(number, "stop", reason)
+
+    async def moved_bulk(self, number: Bulk | int, verb: str, reason: str) -> Bulk:
+        """Pause, resume or stop it."""
+        found = await self.bulk(number)
+        await bulk.move(self.link.db, found.id, verb, by=self.who, reason=reason or None)
+        return await self.bulk(found.id)
+
+
+def named(step: Named) -> str | None:
+    """The name of a step."""
+    return step.name if isinstance(step, Step) else step

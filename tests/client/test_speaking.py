@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from koken.client.speaking import answer_text, chosen, signal_text
+from koken.engine.durable import Question
+from koken.errors import InvalidArguments, NotFound
+from koken.model.states import State
+from tests.executors.runs import child_run
+
+RUN = child_run(7, State.WAITING)
+
+
+NOON = datetime(2026, 3, 6, tzinfo=UTC)
+NUMBER = '{"type":"integer"}'
+
+
+def question(text: str = "How many?", schema: str = NUMBER, key: str = "wait:1") -> Question:
+    return Question(key=key, text=text, to="", schema=schema, asked_at=NOON, until=None)
+
+
+def test_a_signal_is_json() -> None:
+    assert signal_text("go", {"n": [1, None]}) == '{"n":[1,null]}'
+    with pytest.raises(InvalidArguments, match="signal 'go': the value holds a NUL character"):
+        signal_text("go", "\x00")
+    with pytest.raises(InvalidArguments, match="a signal has a name in one line"):
+        signal_text("a\nb", 1)
+
+
+def test_an_answer_fits_its_question() -> None:
+    assert answer_text(question(), 7) == "7"
+    with pytest.raises(InvalidArguments) as caught:
+        answer_text(question(), "seven")
+    assert str(caught.value) == (
+        "answer to 'How many?': the value must be integer. Nothing was sent."
+    )
+
+
+def test_the_place_in_a_larger_answer_is_named() -> None:
+    schema = '{"type":"object","properties":{"day":{"type":"string","format":"date"}}}'
+    with pytest.raises(InvalidArguments) as caught:
+        answer_text(question(schema=schema), {"day": "tomorrow"})
+    assert caught.value.problems == {"day": "the value must be date"}
+    assert answer_text(question(schema=schema), {"day": "2026-03-06"}) == '{"day":"2026-03-06"}'
+
+
+def test_any_value_fits_a_question_without_a_type() -> None:
+    assert answer_text(question(schema="{}"), ["a", 1]) == '["a",1]'
+
+
+def test_which_question() -> None:
+    first, second = question(), question("Ship it?", key="wait:2")
+    assert chosen([first], "", RUN) is first
+    assert chosen([first, second], "Ship it?", RUN) is second
+    assert chosen([first, second], "wait:1", RUN) is first
+    with pytest.raises(NotFound) as caught:
+        chosen([first, second], "", RUN)
+    assert str(caught.value) == (
+        "run 7 of kid asks more than one question; say which: "
+        "'How many?' (wait:1), 'Ship it?' (wait:2)"
+    )
+    with pytest.raises(NotFound, match=r"does not ask 'How mny\?'. Did you mean How many\?"):
+        chosen([first], "How mny?", RUN)
+    with pytest.raises(NotFound, match="run 7 of kid asks nothing"):
+        chosen([], "", RUN)
