@@ -31,6 +31,7 @@ def test_succeeded(koken: Koken, work: Callable[[], None]) -> None:
         "progress  █████░░░░░ 50 %  half",
         "log  … WARNING attempt 1",
         "  … WARNING attempt 2",
+        "Ways on: koken rerun 1",
     ]
     run = koken("show", "1", "--json").json
     assert (run["id"], run["state"], run["result"]) == ("1", "succeeded", 7)
@@ -44,10 +45,13 @@ def test_failed(koken: Koken, work: Callable[[], None]) -> None:
     assert "Traceback (most recent call last):" in lines
     assert lines[lines.index("args  none") - 2 :][0] == "OSError: no space left"
     assert lines[0] == "broken 1  ✗ failed …, attempt 1 of 1: OSError: no space left"
-    assert lines[-2:] == ["args  none", "Ways on: koken retry 1 · koken acknowledge 1"]
+    assert lines[-2:] == [
+        "args  none",
+        "Ways on: koken retry 1 · koken rerun 1 · koken acknowledge 1",
+    ]
     assert steady(koken("why", "broken")) == [
         "broken 1  ✗ failed …, attempt 1 of 1: OSError: no space left",
-        "Ways on: koken retry 1 · koken acknowledge 1",
+        "Ways on: koken retry 1 · koken rerun 1 · koken acknowledge 1",
     ]
 
 

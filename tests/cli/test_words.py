@@ -64,3 +64,17 @@ def test_address_hides_the_password() -> None:
 @pytest.mark.parametrize(("seconds", "text"), [(0.3, "in 1 s"), (0, "now"), (-0.3, "now")])
 def test_due(seconds: float, text: str) -> None:
     assert words.due(NOW + timedelta(seconds=seconds), NOW) == text
+
+
+@pytest.mark.parametrize(
+    ("length", "shown"),
+    [(None, "–"), (0.4, "0:00"), (12, "0:12"), (3599.9, "59:59"), (14290, "3:58:10")],
+)
+def test_lengths_as_a_clock_shows_them(length: float | None, shown: str) -> None:
+    assert words.watch_clock(length) == shown
+
+
+def test_times_of_day() -> None:
+    local = NOW.astimezone().replace(hour=4, minute=30, second=0)
+    assert words.time_of(local) == "04:30"
+    assert words.time_of(local.replace(second=7)) == "04:30:07"

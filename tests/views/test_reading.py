@@ -12,7 +12,7 @@ import pytest_asyncio
 from koken.config import KEEP
 from koken.errors import NotFound
 from koken.store.database import Database, Transaction
-from koken.views import activity, catalog, events, floor, health, history, logs, runs
+from koken.views import activity, catalog, events, floor, graph, health, history, logs, runs
 from tests.support.house import House
 
 VIEWS: dict[str, Callable[[Database], Awaitable[Any]]] = {
@@ -27,6 +27,7 @@ VIEWS: dict[str, Callable[[Database], Awaitable[Any]]] = {
     "old": lambda db: history.old(db, KEEP),
     "lines": lambda db: logs.lines(db, 1),
     "get": lambda db: runs.get(db, 1, workspace="default"),
+    "graph": lambda db: graph.graph_of_job(db, "report"),
     "find": lambda db: runs.find(db, "since:2h", workspace="default"),
 }
 

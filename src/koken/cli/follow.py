@@ -1,15 +1,12 @@
-"""``koken logs watch wait``: a run while it goes, and its end as an exit code."""
+"""``koken logs wait``: what a run prints while it goes, and its end as an exit code."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from datetime import UTC, datetime
-from shutil import get_terminal_size
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from koken.cli import output, words
 from koken.cli.common import Common
@@ -24,11 +21,11 @@ from koken.model.run import Run
 from koken.model.states import State
 from koken.views import logs as lines
 from koken.views.logs import LogLine
+from koken.views.steps import step_id
 
 LOOK = 0.3
 """Seconds between two looks at what goes on."""
 PAGE = 1000
-CLEAR = "\r\x1b[2K"
 Timeout = Annotated[
     str, typer.Option(metavar="DURATION", help="Give up after so long, such as 5m.")
 ]
@@ -85,52 +82,12 @@ def length(text: str, option: str) -> float:
         raise InvalidArguments(str(error)) from None
 
 
-def watch(ctx: typer.Context, run: Named) -> int:
-    """Watch a run's progress until it ends; exit 0 when it succeeded, 1 when not."""
-    common: Common = ctx.obj
-    return with_client(common, lambda client: watching(client, common, run))
-
-
-async def watching(client: AsyncClient, common: Common, named: str) -> int:
-    """Look again and again: a terminal gets one line that changes, a pipe a line a change."""
-    live = sys.stdout.isatty() and not common.json
-    before = ""
-    run: Run[Any] = await client.get(named)
-    while not run.state.ended:
-        text = moment(run, datetime.now(UTC))
-        if live:
-            text.truncate(get_terminal_size().columns - 1)
-            sys.stdout.write(CLEAR)
-            output.console().print(text, end="")
-            sys.stdout.flush()
-        elif not common.json and (now := sign(run)) != before:
-            before = now
-            output.say(text)
-        await asyncio.sleep(LOOK)
-        run = await client.get(run.id)
-    if live:
-        sys.stdout.write(CLEAR)
-    return say_end(common, run)
-
-
-def sign(run: Run[Any]) -> str:
-    """What has to change for a line of its own."""
-    return f"{run.state} {run.phase} {run.attempt} {run.progress.percent} {run.progress.message}"
-
-
-def moment(run: Run[Any], now: datetime) -> Text:
-    """``18:02:50 ● greet 42  running on w-7  ███████░░░ 71 %  partition 5 of 7``."""
-    whole = Text.assemble((words.clock(now), DIM), " ", output.titled(run))
-    whole.append(words.standing(run, now), output.style_of(run))
-    if run.progress.percent is not None:
-        message = words.plain(run.progress.message)
-        whole.append(f"{GAP}{output.bar(run.progress.percent)}{GAP}{message}".rstrip())
-    return whole
-
-
 def logs(
     ctx: typer.Context,
     run: Named,
+    step: Annotated[
+        str, typer.Argument(metavar="[STEP]", help="A step by its name; an item: table[0].")
+    ] = "",
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Go on until the run has ended.")
     ] = False,
@@ -138,30 +95,38 @@ def logs(
         int, typer.Option(metavar="N", help="At most so many lines, the last.")
     ] = PAGE,
 ) -> None:
-    """Print what a run has printed and logged."""
+    """Print what a run, or one of its steps, has printed and logged."""
     common: Common = ctx.obj
     most = checked_limit(limit)
     if follow:
-        with_client(common, lambda client: following(client, common, run, most))
+        with_client(common, lambda client: following(client, common, run, step, most))
         return
-    whose, found = with_client(common, lambda client: last_lines(client, run, most))
+    whose, found = with_client(common, lambda client: last_lines(client, run, step, most))
     if common.json:
         output.items(found)
     elif not found:
-        print(f"{whose.job} {whose.id} has printed nothing", file=sys.stderr)
+        print(f"{words.called(whose)} has printed nothing", file=sys.stderr)
     else:
         print_lines(found, common, 0)
 
 
-async def last_lines(client: AsyncClient, named: str, most: int) -> tuple[Run[Any], list[LogLine]]:
-    """A run, and the last of what it has printed."""
+async def speaker(client: AsyncClient, named: str, step: str) -> Run[Any]:
+    """A run, or the run of one of its steps."""
     run: Run[Any] = await client.get(named)
+    return await client.get(await step_id(client.link.views, run, step)) if step else run
+
+
+async def last_lines(
+    client: AsyncClient, named: str, step: str, most: int
+) -> tuple[Run[Any], list[LogLine]]:
+    """A run, and the last of what it has printed."""
+    run = await speaker(client, named, step)
     return run, await lines.tail(client.link.views, run.id, limit=most)
 
 
-async def following(client: AsyncClient, common: Common, named: str, limit: int) -> None:
+async def following(client: AsyncClient, common: Common, named: str, step: str, limit: int) -> None:
     """The last lines, then every new one, until the run has ended and all are read."""
-    run: Run[Any] = await client.get(named)
+    run = await speaker(client, named, step)
     found = await lines.tail(client.link.views, run.id, limit=limit)
     lease = print_lines(found, common, 0)
     last = found[-1].id if found else 0
@@ -191,4 +156,4 @@ def print_lines(found: list[LogLine], common: Common, lease: int) -> int:
     return lease
 
 
-COMMANDS = {"logs": logs, "watch": watch, "wait": wait}
+COMMANDS = {"logs": logs, "wait": wait}

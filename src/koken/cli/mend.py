@@ -1,24 +1,37 @@
-"""``koken cancel retry acknowledge``: what people do to runs, recorded with who and why."""
+"""``koken cancel retry rerun skip resolve mark fork acknowledge``: what people do to runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import json
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
-from koken.cli import output, words
+from koken.cli import bulk, output, plans, words
 from koken.cli.common import Common
 from koken.cli.place import with_client
-from koken.cli.show import Named
+from koken.cli.show import Named, known_number
 from koken.cli.start import json_object
 from koken.client.awaiting import AsyncClient
-from koken.errors import Refused
+from koken.engine import repair
+from koken.engine.repair import Order, Verb
+from koken.errors import InvalidArguments, Refused
+from koken.model.plan import Plan
 from koken.model.run import Run
 from koken.model.states import State
 
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for the record.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Repeat what is unsafe as well; wants a --reason.")
+]
+From = Annotated[str | None, typer.Option("--from", metavar="STEP", help="From this step on.")]
+StepName = Annotated[
+    str | None, typer.Argument(metavar="[STEP]", help="A step, or an item: table[3].")
+]
 
 
 def cancel(ctx: typer.Context, run: Named, reason: Reason = "") -> None:
@@ -46,29 +59,197 @@ def ended(run: Run[Any]) -> Refused:
 
 def retry(
     ctx: typer.Context,
-    run: Named,
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="[RUN]", help="Its number, or a job for its last run."),
+    ] = None,
+    from_step: From = None,
     args: Annotated[
         str, typer.Option(metavar="JSON", help="Arguments to replace, as a JSON object.")
     ] = "",
+    where: Annotated[
+        str, typer.Option(metavar="QUERY", help="Many runs: job:report state:failed since:2h.")
+    ] = "",
+    rate: Annotated[
+        str, typer.Option(metavar="RATE", help="With --where: how fast; default 5/s.")
+    ] = "5/s",
+    yes: Annotated[bool, typer.Option("--yes", help="With --where: do not ask.")] = False,
+    dry_run: DryRun = False,
+    force: Force = False,
     reason: Reason = "",
 ) -> None:
-    """Give an ended run another chance: attempts count from 1 again."""
+    """Give an ended run another chance: attempts count from 1, what succeeded stays."""
     common: Common = ctx.obj
-    given = json_object(args) if args else None
-    before, after = with_client(common, lambda client: retried(client, run, given, reason))
-    if common.json:
-        output.as_json(after.to_json())
+    if where:
+        if run is not None or from_step or args:
+            raise InvalidArguments("--where says which runs; leave out RUN, --from and --args")
+        bulk.retry_where(common, where, rate=rate, reason=reason, sure=yes, dry_run=dry_run)
         return
-    told = f" is ready again (was {before.state}); follow it: koken watch {before.id}"
-    output.say((f"{before.job} {before.id}", "bold"), told)
+    if run is None:
+        raise InvalidArguments("say which run, or --where QUERY")
+    given = json_object(args) if args else None
+    wanted = Wanted("retry", known_number(run), from_step, args=given, reason=reason, force=force)
+    mend(common, wanted, dry_run)
 
 
-async def retried(
-    client: AsyncClient, named: str, args: dict[str, Any] | None, reason: str
-) -> tuple[Run[Any], Run[Any]]:
-    """The run before, and how it stands now; a worker may have taken it already."""
-    before: Run[Any] = await client.get(named)
-    return before, await client.retry(before, args=args, reason=reason)
+def rerun(
+    ctx: typer.Context,
+    run: Named,
+    dry_run: DryRun = False,
+    force: Force = False,
+    reason: Reason = "",
+) -> None:
+    """Start a new run of the job as it is now, with the same arguments."""
+    mend(ctx.obj, Wanted("rerun", run, reason=reason, force=force), dry_run)
+
+
+def skip(
+    ctx: typer.Context,
+    run: Named,
+    step: StepName = None,
+    dry_run: DryRun = False,
+    force: Force = False,
+    reason: Reason = "",
+) -> None:
+    """Have a step that failed, or has not begun, count as skipped."""
+    mend(ctx.obj, Wanted("skip", run, step, reason=reason, force=force), dry_run)
+
+
+def resolve(
+    ctx: typer.Context,
+    run: Named,
+    step: StepName = None,
+    result: Annotated[str, typer.Option(metavar="JSON", help="What it would have returned.")] = "",
+    dry_run: DryRun = False,
+    force: Force = False,
+    reason: Reason = "",
+) -> None:
+    """Have a step count as done, after a fix outside."""
+    value = json_value(result) if result else None
+    mend(ctx.obj, Wanted("resolve", run, step, result=value, reason=reason, force=force), dry_run)
+
+
+def fork(
+    ctx: typer.Context,
+    run: Named,
+    from_step: From = None,
+    dry_run: DryRun = False,
+    force: Force = False,
+    reason: Reason = "",
+) -> None:
+    """Make a new run of the same version; what is before --from STEP is taken over."""
+    mend(ctx.obj, Wanted("fork", run, from_step, reason=reason, force=force), dry_run)
+
+
+def mark(
+    ctx: typer.Context,
+    run: Named,
+    step: Annotated[str, typer.Argument(metavar="STEP")],
+    code: Annotated[int, typer.Argument(metavar="CODE", help="4 done, 3 skipped, 0 or 1 again.")],
+    dry_run: DryRun = False,
+    force: Force = False,
+    reason: Reason = "",
+) -> None:
+    """Set a step by its number, as `koken steps --codes` shows it."""
+    mend(ctx.obj, Wanted("retry", run, step, code=code, reason=reason, force=force), dry_run)
+
+
+def json_value(text: str) -> Any:
+    """A value from JSON text. Raises ``InvalidArguments``."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InvalidArguments(f"--result is no JSON: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A repair as it was written."""
+
+    verb: Verb
+    run: str
+    step: str | None = None
+    args: Mapping[str, Any] | None = None
+    result: Any = None
+    code: int | None = None
+    """The number that a step is marked with, which says the verb."""
+    reason: str = ""
+    force: bool = False
+
+    async def order(self, client: AsyncClient) -> tuple[Run[Any], Order]:
+        """The run as it stands, and the repair of it."""
+        verb, run, step = self.verb, await client.get(self.run), self.step
+        if self.code is not None:
+            verb, run, marked = await client.marking(run, step, self.code)
+            step = None if marked is None else step
+        return run, client.order(
+            verb,
+            run,
+            step,
+            args=self.args,
+            result=self.result,
+            reason=self.reason,
+            force=self.force,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """A run before a repair, how it stands after, and what was planned."""
+
+    before: Run[Any]
+    plan: Plan
+    after: Run[Any] | None = field(default=None)
+    """None: nothing was done."""
+
+
+def mend(common: Common, wanted: Wanted, dry_run: bool) -> None:
+    """Carry out a repair, or only tell its plan."""
+
+    async def work(client: AsyncClient) -> Mended:
+        before, order = await wanted.order(client)
+        if dry_run:
+            return Mended(before, await repair.plan(client.link.db, order))
+        if order.verb == "rerun":
+            await client.make_current(before)
+        after, plan = await client.carry(order)
+        return Mended(before, plan, after)
+
+    done = with_client(common, work)
+    if done.after is None:
+        if common.json:
+            output.as_json(done.plan.to_json())
+        else:
+            plans.draw(done.plan, datetime.now(UTC))
+        return
+    if common.json:
+        output.as_json(done.after.to_json())
+        return
+    output.say(*said(done.before, done.plan, done.after, common.who))
+
+
+def said(
+    before: Run[Any], plan: Plan, after: Run[Any], who: str
+) -> Sequence[str | tuple[str, str]]:
+    """What a repair came to, in a line."""
+    name = (words.called(before), "bold")
+    if plan.verb in ("rerun", "fork"):
+        return (
+            (words.called(after), "bold"),
+            f" is a {plan.verb} of run {before.id}; follow it: koken watch {after.id}",
+        )
+    if plan.verb == "retry" and not (before.is_workflow or before.of_step):
+        again = f" is ready again (was {before.state}); follow it: koken watch {before.id}"
+        return name, again
+    moved = {
+        "retry": ", ".join(each.step for each in plan.again) or "what has not begun",
+        "skip": plan.from_step or before.step or "",
+        "resolve": plan.from_step or before.step or "",
+    }[plan.verb]
+    state = {"retry": "ready", "skip": "skipped", "resolve": "done"}[plan.verb]
+    follow = f"{words.counted(len(plan.then), 'step')} follow{'s' if len(plan.then) == 1 else ''}"
+    at = f"{datetime.now().astimezone():%H:%M}"
+    return (f"{words.plain(moved)} {state}; {follow}. Recorded: {who}, {at}.",)
 
 
 def acknowledge(ctx: typer.Context, run: Named, reason: Reason = "") -> None:
@@ -92,4 +273,13 @@ def change(
     output.say(output.titled(run), (told, output.style_of(run)))
 
 
-COMMANDS = {"cancel": cancel, "retry": retry, "acknowledge": acknowledge}
+COMMANDS = {
+    "cancel": cancel,
+    "retry": retry,
+    "skip": skip,
+    "resolve": resolve,
+    "mark": mark,
+    "rerun": rerun,
+    "fork": fork,
+    "acknowledge": acknowledge,
+}

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from koken.cli import words
 from koken.model.run import Run
+from koken.views.marks import of_run
 
 STYLES = {
     "blocked": "bright_black",
@@ -27,7 +28,12 @@ STYLES = {
     "skipped": "bright_black",
     "cancelled": "bright_black",
     "cancelling": "bright_black",
+    "acknowledged": "red dim",
+    "compensating": "dark_orange",
+    "idle": "bright_black",
+    "planned": "",
 }
+"""The colour of each look. Red stays where a person must act."""
 DIM = "dim"
 GAP = "  "
 NARROWEST = 8
@@ -97,12 +103,8 @@ def say_more(following: str | None) -> None:
 
 
 def style_of(run: Run[Any]) -> str:
-    """The colour of a run's state. Red stays where a person must act."""
-    if words.retrying(run):
-        return STYLES["retry"]
-    if run.state == "failed" and run.acknowledged_by is not None:
-        return "red dim"
-    return STYLES[words.word(run)]
+    """The colour of a run's state."""
+    return STYLES[of_run(run).look]
 
 
 def state(run: Run[Any]) -> Text:
@@ -113,7 +115,7 @@ def state(run: Run[Any]) -> Text:
 def titled(run: Run[Any]) -> Text:
     """``greet 42  ✓``, with what follows left to the caller."""
     mark = Text(f"{words.glyph(run)} ", style_of(run))
-    return Text.assemble((f"{run.job} {run.id}", "bold"), GAP, mark)
+    return Text.assemble((words.called(run), "bold"), GAP, mark)
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[Text | str] | Text]) -> None:

@@ -1,4 +1,4 @@
-"""``koken show`` and ``koken why``: one run, all that is known of it, and what to do."""
+"""``koken show``: one run, all that is known of it, and what to do."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from koken.cli.attempts import draw_attempts, draw_events, draw_traceback
 from koken.cli.common import Common
 from koken.cli.output import DIM, GAP
 from koken.cli.place import with_client
+from koken.cli.steplines import draw_steps, draw_undone, header
 from koken.client.awaiting import AsyncClient
 from koken.errors import NotFound
 from koken.model.run import Run
@@ -22,6 +23,7 @@ from koken.views import events, logs
 from koken.views.events import EventRow
 from koken.views.logs import LogLine
 from koken.views.runs import AttemptRow, attempts
+from koken.views.steps import StepRow, steps, undone
 
 LAST_ID = 2**63 - 1
 
@@ -42,8 +44,6 @@ Named = Annotated[
 LAST_LINES = 5
 TRACES = 200
 """Lines of the log that may be looked through for those that are not of a traceback."""
-SAID = ("ended", "retry", "running")
-"""Causes that the first line tells in full."""
 LEVELS = {"warning": "yellow", "error": "bold red", "critical": "bold red", "debug": DIM}
 
 
@@ -55,6 +55,8 @@ class Picture:
     attempts: Sequence[AttemptRow]
     events: Sequence[EventRow]
     lines: Sequence[LogLine]
+    steps: Sequence[StepRow]
+    undone: Sequence[StepRow]
 
 
 def show(ctx: typer.Context, run: Named) -> None:
@@ -64,7 +66,9 @@ def show(ctx: typer.Context, run: Named) -> None:
     if common.json:
         tried = [each.to_json() for each in picture.attempts]
         acts = [each.to_json() for each in picture.events]
-        output.as_json({**picture.run.to_json(), "attempts": tried, "events": acts})
+        rows = [each.to_json() for each in picture.steps]
+        plain = picture.run.to_json()
+        output.as_json({**plain, "attempts": tried, "events": acts, "steps": rows})
     else:
         draw(picture, datetime.now(UTC))
 
@@ -75,7 +79,9 @@ async def look(client: AsyncClient, named: str) -> Picture:
     db = client.link.views
     tried, acts = await attempts(db, run.id), await events.of_run(db, run.id)
     last = await logs.tail(db, run.id, limit=LAST_LINES + TRACES)
-    return Picture(run, tried, acts, without_traces(last, tried)[-LAST_LINES:])
+    rows = await steps(db, run) if run.children else []
+    undo = await undone(db, run) if run.children else []
+    return Picture(run, tried, acts, without_traces(last, tried)[-LAST_LINES:], rows, undo)
 
 
 def without_traces(found: Sequence[LogLine], tried: Sequence[AttemptRow]) -> Sequence[LogLine]:
@@ -92,15 +98,21 @@ def without_traces(found: Sequence[LogLine], tried: Sequence[AttemptRow]) -> Seq
 def draw(picture: Picture, now: datetime) -> None:
     """Print it, the answer first."""
     run = picture.run
-    output.say(output.titled(run), (words.standing(run, now), output.style_of(run)))
-    output.say((" · ".join(facts(run, now)), DIM))
-    if picture.attempts:
+    if picture.steps:
+        output.say(header(run, now))
+        draw_steps(picture.steps, run)
+        draw_undone(picture.undone, run)
+    else:
+        output.say(output.titled(run), (words.standing(run, now), output.style_of(run)))
+        output.say((" · ".join(facts(run, now)), DIM))
+        if picture.attempts:
+            output.say()
+            draw_attempts(picture.attempts, picture.events, run)
+        draw_traceback(run, picture.attempts)
         output.say()
-        draw_attempts(picture.attempts, picture.events, run)
-    draw_traceback(run, picture.attempts)
-    output.say()
     draw_events(picture.events)
-    draw_values(run)
+    if not picture.steps:
+        draw_values(run)
     draw_lines(picture)
     found = words.ways(run)
     if found:
@@ -109,7 +121,11 @@ def draw(picture: Picture, now: datetime) -> None:
 
 def facts(run: Run[Any], now: datetime) -> list[str]:
     """The small print: why it exists, where it runs, which version of its job."""
-    found = [words.started_by(run), f"queue {run.queue}", f"version {run.version}"]
+    part_of = f"part of run {run.parent_id}"
+    found = [part_of if run.parent_id is not None else words.started_by(run)]
+    found += [f"queue {run.queue}", f"version {run.version}"]
+    if run.origin is not None:
+        found.append(f"{run.origin.verb} of run {run.origin.id}")
     if run.priority:
         found.append(f"priority {run.priority}")
     if run.infra_attempt:
@@ -151,26 +167,4 @@ def log_line(each: LogLine, speaker: str = "") -> Text:
     return Text.assemble((words.clock(each.at) + who, DIM), said)
 
 
-def why(ctx: typer.Context, run: Named) -> None:
-    """Say why a run stands as it does: what it waits for, who stands in its way."""
-    common: Common = ctx.obj
-    found = with_client(common, lambda client: client.why(run))
-    if common.json:
-        output.as_json(found.to_json())
-        return
-    now = datetime.now(UTC)
-    output.say(
-        output.titled(found.run), (words.standing(found.run, now), output.style_of(found.run))
-    )
-    for cause in found.causes:
-        if cause.cause in SAID:
-            continue
-        times = [words.ago(cause.since, now)] if cause.since else []
-        times += [f"due {words.due(cause.until, now)}"] if cause.until else []
-        output.say(GAP, words.plain(cause.text), (f" ({', '.join(times)})" if times else "", DIM))
-    ways = [way for way in words.ways(found.run) if not way.startswith("why")]
-    if ways:
-        output.say("Ways on: ", " · ".join(f"koken {way}" for way in ways))
-
-
-COMMANDS = {"show": show, "why": why}
+COMMANDS = {"show": show}

@@ -141,7 +141,11 @@ def tell(common: Common, started: Run[Any]) -> None:
     if started.state.ended:
         output.say(output.titled(started), (words.ending(started), output.style_of(started)))
         return
-    due = words.due(started.wait.until, started.created_at) if started.wait else ""
+    due = (
+        words.due(started.wait.until, started.created_at)
+        if started.wait and started.wait.until
+        else ""
+    )
     told = f"{words.word(started)}, due {due}" if due else words.word(started)
     output.say(output.titled(started), f"{told}. Follow it: koken watch {started.id}")
 

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from koken.model.duration import in_words
-from koken.model.run import Run
+from koken.model.run import Children, Run
 from koken.model.states import State, WaitCause
+from koken.views.marks import of_run
 
 if TYPE_CHECKING:
     from koken.views.catalog import ScheduleRow
 
 JUST_NOW = 1.0
 """Seconds around now that no clock tells apart."""
+STEPWISE = {"skip": "", "resolve": "", "fork": "--from "}
+"""Commands that name a step, and what stands before it."""
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
 CONTROLS = {code: None for code in (*range(32), *range(0x7F, 0xA0)) if code != ord("\t")}
 
@@ -52,17 +55,23 @@ def clock(instant: datetime) -> str:
     return f"{instant.astimezone():%H:%M:%S}"
 
 
+def time_of(instant: datetime) -> str:
+    """The time of day, with seconds where they matter: ``04:30``."""
+    local = instant.astimezone()
+    return f"{local:%H:%M:%S}" if local.second else f"{local:%H:%M}"
+
+
 def took(run: Run[Any], now: datetime) -> str:
     """How long a run has been at work, or was: its latest attempt, without waits before it."""
     if run.started_at is None:
         return "–"
-    end = run.ended_at or (now if run.state is State.RUNNING else None)
+    end = run.ended_at or (now if run.state is State.RUNNING or run.phase == "running" else None)
     return "–" if end is None else length_of(begun(run), end)
 
 
 def begun(run: Run[Any]) -> datetime | None:
-    """When the latest attempt at a run began."""
-    return run.claimed_at or run.started_at
+    """When the latest attempt at a run began; one that is made of others began once."""
+    return run.started_at if run.children else run.claimed_at or run.started_at
 
 
 def length_of(start: datetime | None, end: datetime | None) -> str:
@@ -74,11 +83,7 @@ def length_of(start: datetime | None, end: datetime | None) -> str:
 
 def glyph(run: Run[Any]) -> str:
     """The sign of a run's state."""
-    if run.phase == "cancelling":
-        return State.CANCELLED.glyph
-    if retrying(run):
-        return "↻"
-    return run.state.glyph
+    return of_run(run).glyph
 
 
 def retrying(run: Run[Any]) -> bool:
@@ -88,7 +93,12 @@ def retrying(run: Run[Any]) -> bool:
 
 def word(run: Run[Any]) -> str:
     """The word for a run's state."""
-    return run.phase or run.state.value
+    return of_run(run).word
+
+
+def called(run: Run[Any]) -> str:
+    """``nightly 412``; a step is called after its job and itself: ``nightly crunch 416``."""
+    return f"{run.job} {run.id}" if run.step is None else f"{run.job} {plain(run.step)} {run.id}"
 
 
 def about(run: Run[Any]) -> str:
@@ -147,6 +157,8 @@ def standing(run: Run[Any], now: datetime) -> str:
         closed = f" (acknowledged by {run.acknowledged_by})" if run.acknowledged_by else ""
         tried = f", {attempt}" if run.state is State.FAILED else ""
         return f"{word(run)} {ago(run.ended_at, now)}{tried}{reason}{closed}"
+    if run.children and run.phase in ("running", "compensating"):
+        return f"{word(run)} for {took_so_far(run, now)}: {going(run.children)}"
     if run.state is State.RUNNING:
         since = f" for {took(run, now)}" if run.started_at else ""
         return f"{word(run)} on {run.worker}{since}, {attempt}"
@@ -154,6 +166,25 @@ def standing(run: Run[Any], now: datetime) -> str:
     if retrying(run):
         return f"waits for its next attempt{until}; {attempt} failed{reason}"
     return f"{word(run)}{until}"
+
+
+def took_so_far(run: Run[Any], now: datetime) -> str:
+    """How long a run goes that is made of others."""
+    return length_of(run.started_at or run.created_at, now)
+
+
+def going(children: Children) -> str:
+    """``3 of its runs go``."""
+    return f"{children.going:,} of its runs {'goes' if children.going == 1 else 'go'}"
+
+
+def watch_clock(length: float | None) -> str:
+    """A length as a clock shows it: ``0:12``, ``3:58:10``; ``–`` for none."""
+    if length is None:
+        return "–"
+    minutes, seconds = divmod(int(length), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
 
 
 def ending(run: Run[Any]) -> str:
@@ -169,7 +200,15 @@ def ending(run: Run[Any]) -> str:
 def ways(run: Run[Any]) -> list[str]:
     """The commands that are legal now, the safest first."""
     looks = () if run.state.ended else ("why", "watch")
-    return [f"{verb} {run.id}" for verb in (*looks, *run.actions)]
+    return [way(run, verb) for verb in (*looks, *run.actions)]
+
+
+def way(run: Run[Any], verb: str) -> str:
+    """A command on a run; what is done with a step names its workflow and the step."""
+    if verb not in STEPWISE:
+        return f"{verb} {run.id}"
+    step = "STEP" if run.step is None or run.is_workflow else plain(run.step)
+    return f"{verb} {run.id if step == 'STEP' else run.parent_id} {STEPWISE[verb]}{step}"
 
 
 def counted(number: int, thing: str, things: str = "") -> str:

@@ -10,7 +10,17 @@ from typing import Any
 
 from koken.errors import InvalidArguments, NotFound
 from koken.model import codec
-from koken.model.run import Failure, Progress, Run, Trigger, TriggerKind, Wait, stamp
+from koken.model.run import (
+    Children,
+    Failure,
+    Origin,
+    Progress,
+    Run,
+    Trigger,
+    TriggerKind,
+    Wait,
+    stamp,
+)
 from koken.model.states import State, WaitCause
 from koken.store.database import Database, Row
 from koken.views.pages import page
@@ -21,8 +31,12 @@ COLUMNS = """
   r.id, j.name as job, v.number as version, w.name as workspace, r.state, q.name as queue,
   r.priority, r.attempt, r.max_attempts, r.infra_attempt, r.max_infra_attempts, r.trigger_kind,
   r.trigger_by, s.expression as schedule, r.since_at, r.result::text as result,
-  r.error::text as error, r.progress, r.progress_text, r.wait_cause, r.wake_at,
+  r.error::text as error, r.progress, r.progress_text, r.wait_cause, r.wake_at, r.wait_for,
   k.name as worker, r.subject, r.idempotency_key, r.logical_at, r.parent_id, r.root_id, r.step,
+  r.step_no, r.need_rule is not null as is_step, r.settle, r.made, r.open_children,
+  r.bad_children, r.released, r.at_once, r.undoes_id, r.origin_id, r.origin_verb,
+  r.step_no is null and r.made is not null
+    and exists (select from koken.step t where t.version_id = r.version_id) as is_workflow,
   r.cancel_requested_at, r.created_at, r.started_at, r.claimed_at, r.finished_at,
   r.acknowledged_by,
   coalesce(r.args::text, (select a.args::text from koken.run_args a where a.run_id = r.id)) as args
@@ -75,9 +89,7 @@ def run_of(row: Row) -> Run[Any]:
         result=codec.decode_whatever(row["result"]) if row["result"] else None,
         error=Failure.from_json(failure) if failure and state is not State.SUCCEEDED else None,
         progress=Progress(percent=row["progress"], message=row["progress_text"] or ""),
-        wait=Wait(cause=WaitCause(row["wait_cause"]), until=row["wake_at"])
-        if row["wait_cause"]
-        else None,
+        wait=wait_of(row),
         worker=row["worker"],
         subject=row["subject"],
         idempotency_key=row["idempotency_key"],
@@ -85,12 +97,40 @@ def run_of(row: Row) -> Run[Any]:
         parent_id=row["parent_id"],
         root_id=row["root_id"] or row["id"],
         step=row["step"],
+        step_no=row["step_no"],
+        settle=State(row["settle"]) if row["settle"] else None,
+        undoes_id=row["undoes_id"],
+        is_workflow=row["is_workflow"],
+        is_item=row["step_no"] is not None and not row["is_step"] and row["undoes_id"] is None,
+        children=children_of(row),
+        origin=Origin(id=row["origin_id"], verb=row["origin_verb"]) if row["origin_id"] else None,
         cancelling=row["cancel_requested_at"] is not None,
         created_at=row["created_at"],
         started_at=row["started_at"],
         claimed_at=row["claimed_at"],
         ended_at=row["finished_at"],
         acknowledged_by=row["acknowledged_by"],
+    )
+
+
+def wait_of(row: Row) -> Wait | None:
+    """What the run of a row waits for."""
+    if not row["wait_cause"]:
+        return None
+    cause = WaitCause(row["wait_cause"])
+    return Wait(cause=cause, until=row["wake_at"], wait_for=row["wait_for"])
+
+
+def children_of(row: Row) -> Children | None:
+    """How far the runs are that the run of a row is made of; None for one that is made of none."""
+    if row["made"] is None:
+        return None
+    released = row["made"] if row["at_once"] is None else row["released"] or 0
+    return Children(
+        made=row["made"],
+        going=row["open_children"] or 0,
+        held=max(row["made"] - released, 0),
+        bad=row["bad_children"] or 0,
     )
 
 

@@ -3,42 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from koken.model.duration import in_words
-from koken.model.run import Run, stamp
-from koken.model.states import State
+from koken.model.run import Run
+from koken.model.states import State, WaitCause
 from koken.model.timing import DEFAULT, Timing
 from koken.store.database import Database, Transaction
+from koken.views.cause import Cause
 from koken.views.reading import reading
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
-    """One thing that a run waits for, or the way it stands."""
-
-    cause: str
-    """not_due, retry, lock, queue_paused, queue_full, queue_rate, no_worker, workers_busy, in_line,
-    running, cancelling, worker_silent, ended."""
-    text: str
-    key: str | None = None
-    held_by: int | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain values, without what is empty."""
-        plain: dict[str, Any] = {"cause": self.cause, "text": self.text}
-        if self.key is not None:
-            plain["key"] = self.key
-        if self.held_by is not None:
-            plain["held_by"] = str(self.held_by)
-        if self.since is not None:
-            plain["since"] = stamp(self.since)
-        if self.until is not None:
-            plain["until"] = stamp(self.until)
-        return plain
+from koken.views.steps import StepRow, declared_in, rows_in, undone_in
+from koken.views.whysteps import of_blocked, of_undone, of_waiting, of_workflow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +22,8 @@ class Why:
 
     run: Run[Any]
     causes: tuple[Cause, ...]
+    steps: tuple[StepRow, ...] = ()
+    """The steps or items that ``run`` is made of."""
 
     def to_json(self) -> dict[str, Any]:
         """As the API and ``--json`` show it."""
@@ -109,23 +86,33 @@ select extract(epoch from koken.now() - k.beat_at)::float8 as seconds
 async def why(db: Database, run: Run[Any], timing: Timing = DEFAULT) -> Why:
     """Why ``run`` stands as it does; ``timing`` says how long a worker may be silent."""
     async with reading(db) as session:
-        if run.state.ended:
-            causes = [Cause(cause="ended", text=ended(run), since=run.ended_at)]
-        elif run.cancelling and run.state is State.RUNNING:
-            causes = [
-                Cause(cause="cancelling", text=f"it was asked to stop; {run.worker} stops it now")
-            ]
-        elif run.state is State.RUNNING:
-            causes = [Cause(cause="running", text=f"it runs on {run.worker}", since=run.started_at)]
-        elif run.state is State.WAITING:
-            causes = [waiting(run)]
-        elif run.state is State.BLOCKED:
-            causes = await blocked(session, run)
-        else:
-            causes = await ready(session, run)
+        rows: list[StepRow] = []
+        causes = await own(session, run)
         if run.state is State.RUNNING:
             causes += await silence(session, run, timing)
-    return Why(run=run, causes=tuple(causes))
+        if run.children is not None and run.state not in (State.SUCCEEDED, State.SKIPPED):
+            declared = await declared_in(session, run)
+            rows = await rows_in(session, run, declared)
+            causes += of_workflow(rows, declared)
+            causes += of_undone(await undone_in(session, run))
+    return Why(run=run, causes=tuple(causes), steps=tuple(rows))
+
+
+async def own(session: Transaction, run: Run[Any]) -> list[Cause]:
+    """What is to be said of the run itself."""
+    if run.state.ended:
+        return [Cause(cause="ended", text=ended(run), since=run.ended_at)]
+    if run.state is State.RUNNING:
+        if run.cancelling:
+            text = f"it was asked to stop; {run.worker} stops it now"
+            return [Cause(cause="cancelling", text=text)]
+        return [Cause(cause="running", text=f"it runs on {run.worker}", since=run.started_at)]
+    if run.state is State.WAITING:
+        by_time = run.wait is None or run.wait.cause in (WaitCause.RETRY, WaitCause.DELAY)
+        return [waiting(run)] if by_time else await of_waiting(session, run)
+    if run.state is State.BLOCKED:
+        return await of_blocked(session, run) or await blocked(session, run)
+    return await ready(session, run)
 
 
 async def silence(session: Transaction, run: Run[Any], timing: Timing) -> list[Cause]:
@@ -148,7 +135,7 @@ def ended(run: Run[Any]) -> str:
 def waiting(run: Run[Any]) -> Cause:
     """A wait that ends by time."""
     until = run.wait.until if run.wait else None
-    if run.wait and run.wait.cause.value == "retry":
+    if run.wait and run.wait.cause is WaitCause.RETRY:
         last = f"; last time: {run.reason}" if run.reason else ""
         text = f"attempt {run.attempt} of {run.max_attempts} failed, the next one comes{last}"
         return Cause(cause="retry", text=text, until=until)

@@ -1,0 +1,118 @@
+"""How a repair's plan is told: what goes again, what follows, what stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from koken.cli import output
+from koken.cli.output import DIM
+from koken.model import zones
+from koken.model.plan import Again, Plan, Then
+from koken.model.policy import Effect
+
+LABEL = 8
+EFFECTS = {
+    Effect.ONCE: "once, under its key",
+    Effect.UNSAFE: "unsafe: wants --force",
+    None: "not declared",
+}
+
+
+def draw(plan: Plan, now: datetime) -> None:
+    """Print a plan, one line for each step that goes again."""
+    for label, line in lines(plan, now):
+        output.say((f"  {label:<{LABEL}}", DIM), line)
+
+
+def lines(plan: Plan, now: datetime) -> list[tuple[str, str]]:
+    """A plan in lines, each with its label."""
+    again = [(each.step, effect(each), inputs(each, plan, now)) for each in plan.again]
+    then = [(each.step, effect(each), waiting(each, plan, now)) for each in plan.then[:1]]
+    rows = [*again, *then]
+    widths = [max((len(row[place]) for row in rows), default=0) for place in range(3)]
+    found = []
+    for place, (name, what, text) in enumerate(rows):
+        label = "" if place not in (0, len(again)) else "again" if place < len(again) else "then"
+        last = locks(plan) if place == 0 else ""
+        if place == len(again):
+            last = " · ".join(filter(None, [last, following(plan.then[1:], plan, now)]))
+        line = (
+            f"{name:<{widths[0] + 3}}{what:<{widths[1] + 3}}{text:<{widths[2] + 7}}{last}"
+        ).rstrip()
+        found.append((label, line))
+    found.append(("keeps", " · ".join(staying(plan))))
+    return found
+
+
+def effect(each: Again | Then) -> str:
+    """What a step says that it does outside."""
+    return each.effect.value if each.effect else "not declared"
+
+
+def inputs(each: Again, plan: Plan, now: datetime) -> str:
+    """``inputs as recorded at 23:58: table (209)``."""
+    if each.items is not None:
+        return f"{each.items:,} of its items"
+    if not each.inputs:
+        return ""
+    names = [
+        one.step if one.items is None else f"{one.step} ({one.items:,})" for one in each.inputs
+    ]
+    latest = max((one.at for one in each.inputs if one.at is not None), default=None)
+    at = f" at {clock(latest, plan, now)}" if latest else ""
+    return f"inputs as recorded{at}: {', '.join(names)}"
+
+
+def waiting(each: Then, plan: Plan, now: datetime) -> str:
+    """``not begun yet; gate 04:30``."""
+    return "; ".join(["not begun yet", *more(each, plan, now)])
+
+
+def following(rest: Sequence[Then], plan: Plan, now: datetime) -> str:
+    """The other steps that follow, in short."""
+    return " · ".join(
+        each.step + (f": {'; '.join(said)}" if (said := more(each, plan, now)) else "")
+        for each in rest
+    )
+
+
+def more(each: Then, plan: Plan, now: datetime) -> list[str]:
+    """What else there is to say of a step that follows."""
+    said = []
+    if each.not_before is not None and each.not_before > now:
+        said.append(f"gate {clock(each.not_before, plan, now)}")
+    if each.starts:
+        said.append(f"starts job {each.starts}")
+    return said
+
+
+def locks(plan: Plan) -> str:
+    """``lock cluster: free``."""
+    return " · ".join(
+        f"lock {lock.key}: {'free' if lock.held_by is None else f'held by run {lock.held_by}'}"
+        for lock in plan.locks
+    )
+
+
+def staying(plan: Plan) -> list[str]:
+    """What stays, what may repeat, and how attempts count."""
+    said = [", ".join(plan.keeps)] if plan.keeps else []
+    said += [f"{name} stays {state}" for name, state in plan.stays.items()]
+    if plan.undone:
+        said.append(f"undone, and so again: {', '.join(plan.undone)}")
+    effects = {each.step: each.effect for each in plan.again}
+    repeats = [f"{name} ({EFFECTS[effects[name]]})" for name in plan.may_repeat]
+    said.append(f"may repeat: {', '.join(repeats)}" if repeats else "no outside effect may repeat")
+    if plan.max_attempts is not None:
+        said.append(f"attempts count from 1 of {plan.max_attempts} again")
+    return said
+
+
+def clock(instant: datetime, plan: Plan, now: datetime) -> str:
+    """A time of day where the workflow is at home; with its date when that is another."""
+    zone = zones.named(plan.timezone)
+    wall, today = zones.wall_at(instant, zone), zones.wall_at(now, zone)
+    return (
+        f"{wall:%H:%M}" if abs((wall - today).total_seconds()) < 86400 else f"{wall:%Y-%m-%d %H:%M}"
+    )

@@ -1,0 +1,92 @@
+"""Repairs of many runs: how they stand, and what one would be about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from koken.errors import InvalidArguments, NotFound
+from koken.model.bulk import Bulk
+from koken.model.run import Run
+from koken.model.states import State
+from koken.store.database import Database
+from koken.views.pages import page
+from koken.views.query import parse
+from koken.views.reading import reading, rows
+from koken.views.runs import THESE, run_of
+
+MOST = 100_000
+"""Runs in one bulk."""
+FEW = 5
+"""Runs that a preview shows."""
+RETRIABLE = (State.FAILED, State.CANCELLED, State.SKIPPED)
+BULKS = """
+select b.id, b.verb, b.query, b.rate, b.by, b.reason, b.state, b.stopped_reason, b.created_at,
+       b.finished_at, m.total, m.done, m.refused, m.failed_again
+  from koken.bulk b
+  join koken.workspace w on w.id = b.workspace_id
+  join lateral (
+    select count(*) as total, count(*) filter (where x.refusal is not null) as refused,
+           count(*) filter (where x.at is not null and x.refusal is null) as done,
+           count(*) filter (where x.at is not null and x.refusal is null and r.state = 'failed')
+             as failed_again
+      from koken.bulk_run x left join koken.run r on r.id = x.run_id
+     where x.bulk_id = b.id) m on true
+ where w.name = $1 and ($2::bigint is null or b.id = $2)
+ order by b.id desc limit $3
+"""
+JOBS = """
+select j.name, count(*) as n from koken.run r join koken.job j on j.id = r.job_id
+ where r.id = any($1::bigint[]) group by 1
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What a bulk would be about."""
+
+    ids: Sequence[int]
+    jobs: Mapping[str, int]
+    """How many of each job, the most first."""
+    first: Sequence[Run[Any]]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "runs": len(self.ids),
+            "jobs": dict(self.jobs),
+            "first": [run.to_json() for run in self.first],
+        }
+
+
+async def preview(db: Database, query: str, *, workspace: str) -> Preview:
+    """The runs that match and could be retried, oldest first.
+
+    Raises ``InvalidArguments`` for a bad query, or one that says nothing or is about too many.
+    """
+    if not query.strip():
+        raise InvalidArguments("say which runs: job:report state:failed since:2h")
+    asked = parse(query)
+    asked.runs.add("r.state = any({}::text[])", list(RETRIABLE))
+    async with reading(db) as session:
+        ids = await page(session, asked, workspace=workspace, limit=MOST + 1)
+        if len(ids) > MOST:
+            raise InvalidArguments(f"more than {MOST:,} runs match; narrow the query")
+        counts = Counter({row["name"]: row["n"] for row in await session.fetch_text(JOBS, ids)})
+        first = [run_of(row) for row in await session.fetch_text(THESE, sorted(ids)[:FEW])]
+    return Preview(ids=sorted(ids), jobs=dict(counts.most_common()), first=first[::-1])
+
+
+async def bulks(db: Database, *, workspace: str, limit: int = 50) -> list[Bulk]:
+    """The latest bulks, newest first."""
+    return [Bulk(**dict(row)) for row in await rows(db, BULKS, workspace, None, limit)]
+
+
+async def bulk(db: Database, bulk_id: int, *, workspace: str) -> Bulk:
+    """A bulk by its number. Raises ``NotFound``."""
+    found = await rows(db, BULKS, workspace, bulk_id, 1)
+    if not found:
+        raise NotFound(f"there is no bulk {bulk_id}; `koken bulk` lists them")
+    return Bulk(**dict(found[0]))

@@ -1,0 +1,278 @@
+"""The steps of a run, as they stand: by name, in the order of declaration."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from koken.errors import NotFound
+from koken.model.run import Children, Failure, Run, Wait, stamp
+from koken.model.states import State, WaitCause
+from koken.model.steps import StepSpec
+from koken.store.database import Database, Row, Transaction
+from koken.views.marks import Mark, of_step
+from koken.views.reading import reading
+from koken.views.runs import children_of, wait_of
+
+FAILED, NOT_STARTED, WAITING, EXECUTING, SKIPPED, COMPLETED = -1, 0, 1, 2, 3, 4
+CODES = {
+    State.FAILED: FAILED,
+    State.CANCELLED: FAILED,
+    State.READY: NOT_STARTED,
+    State.RUNNING: EXECUTING,
+    State.SKIPPED: SKIPPED,
+    State.SUCCEEDED: COMPLETED,
+}
+HELD = (WaitCause.GATE, WaitCause.DELAY)
+"""Waits before the beginning; the others are in the middle."""
+ITEM = re.compile(r"(?P<step>.*)\[(?P<no>\d{1,9})\]")
+BRIEF = 200
+"""Characters of a result."""
+
+DECLARED = """
+select (v.spec -> 'steps')::text as steps
+  from koken.run r join koken.job_version v on v.id = r.version_id
+ where r.id = $1 and r.step_no is null
+"""
+COLUMNS = f"""
+  r.id, r.step, r.step_no, r.state, r.attempt, r.max_attempts, r.wait_cause, r.wake_at, r.wait_for,
+  r.open_needs, r.not_before_at, r.made, r.released, r.at_once, r.open_children, r.bad_children,
+  r.started_at, r.finished_at, r.error::text as error, r.progress, r.progress_text,
+  r.cancel_requested_at, r.undoes_id, k.name as worker,
+  extract(epoch from coalesce(r.finished_at, koken.now()) - r.started_at)::float8 as took,
+  case jsonb_typeof(r.result) when 'array' then jsonb_array_length(r.result) end as length,
+  case when jsonb_typeof(r.result) not in ('array', 'null')
+       then left(r.result::text, {BRIEF}) end as result
+"""
+STEPS = f"""
+select {COLUMNS} from koken.run r left join koken.worker k on k.id = r.worker_id
+ where r.parent_id = $1 and r.step_no is not null and r.undoes_id is null
+ order by r.step_no
+"""
+UNDONE = f"""
+select {COLUMNS} from koken.run r left join koken.worker k on k.id = r.worker_id
+ where r.parent_id = $1 and r.undoes_id is not null
+ order by r.step_no
+"""
+NAMED = """
+select r.id from koken.run r
+ where r.parent_id = $1 and r.step = $2 and r.step_no is not null
+ order by r.step_no desc
+"""
+NUMBERED = """
+select r.id from koken.run r where r.parent_id = $1 and r.step_no = $2 and r.undoes_id is null
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRow:
+    """A step and its run, if it has one yet."""
+
+    name: str
+    no: int
+    run_id: int | None = None
+    state: State | None = None
+    over: bool = False
+    """Whether its workflow has ended."""
+    code: int = NOT_STARTED
+    """-1 failed, 0 not started, 1 waits for its needs, 2 executing, 3 skipped, 4 completed."""
+    attempt: int = 0
+    max_attempts: int = 1
+    items: Children | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    took: float | None = None
+    """Seconds since it began, or until it ended."""
+    error: Failure | None = None
+    result: str = ""
+    """Its result in brief."""
+    wait: Wait | None = None
+    gate: str = ""
+    """The gate's or window's text, as it is declared."""
+    not_before_at: datetime | None = None
+    """What its gate says, while it waits for its needs too."""
+    worker: str | None = None
+    percent: int | None = None
+    message: str = ""
+    cancelling: bool = False
+    undoing: bool = False
+    """Whether it undoes another one's work."""
+
+    @property
+    def reason(self) -> str:
+        """One line on why it stands as it does; empty when all is well."""
+        return "" if self.error is None else self.error.in_line
+
+    @property
+    def held_until(self) -> datetime | None:
+        """Until when it is held or waits, as far as that is known."""
+        if self.wait is not None:
+            return self.wait.until
+        return self.not_before_at if self.state is State.BLOCKED and not self.over else None
+
+    @property
+    def mark(self) -> Mark:
+        """Its glyph, word and look."""
+        cause = self.wait.cause if self.wait else None
+        return of_step(self.state, cause, over=self.over, cancelling=self.cancelling)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "name": self.name,
+            "no": self.no,
+            "run": None if self.run_id is None else str(self.run_id),
+            "state": self.state.value if self.state else None,
+            "code": self.code,
+            "attempt": self.attempt,
+            "max_attempts": self.max_attempts,
+            "items": {"done": self.items.done, "total": self.items.made, "bad": self.items.bad}
+            if self.items
+            else None,
+            "started_at": stamp(self.started_at),
+            "ended_at": stamp(self.ended_at),
+            "took": self.took,
+            "reason": self.reason or None,
+            "gate": self.gate or None,
+            "wait": self.wait.to_json() if self.wait else None,
+            "not_before": stamp(self.not_before_at),
+            "worker": self.worker,
+        }
+
+
+async def steps(db: Database, run: Run[Any]) -> list[StepRow]:
+    """The steps of a workflow's run, or the items of a step's; those without a run yet included."""
+    async with reading(db) as session:
+        return await rows_in(session, run, await declared_in(session, run))
+
+
+async def rows_in(
+    session: Transaction, run: Run[Any], declared: Sequence[StepSpec]
+) -> list[StepRow]:
+    """The steps of a run that ``declared`` describes; its items, where it describes none."""
+    found = await session.fetch_text(STEPS, run.id)
+    over = run.state.ended
+    if not declared:
+        return [of_row(row, over=over, item=True) for row in found]
+    by_no = {spec.no: spec for spec in declared}
+    begun = {
+        row["step_no"]: of_row(row, over=over, spec=by_no.get(row["step_no"])) for row in found
+    }
+    return [begun[spec.no] if spec.no in begun else not_begun(spec, over=over) for spec in declared]
+
+
+async def declared_in(session: Transaction, run: Run[Any]) -> Sequence[StepSpec]:
+    """The steps that the job's version declares which ``run`` began with."""
+    found = await session.fetch_text(DECLARED, run.id)
+    return specs(found[0]["steps"]) if found else ()
+
+
+def specs(text: str | None) -> Sequence[StepSpec]:
+    """The steps of a version, as it is stored."""
+    return tuple(StepSpec.from_json(plain) for plain in json.loads(text or "[]"))
+
+
+async def undone(db: Database, run: Run[Any]) -> list[StepRow]:
+    """The runs that undo what the steps of ``run`` did, in their order."""
+    async with reading(db) as session:
+        return await undone_in(session, run)
+
+
+async def undone_in(session: Transaction, run: Run[Any]) -> list[StepRow]:
+    """As ``undone``."""
+    found = await session.fetch_text(UNDONE, run.id)
+    return [of_row(row, over=run.state.ended) for row in found]
+
+
+async def step_id(db: Database, run: Run[Any], name: str) -> int:
+    """The number of a step's run; ``table[0]`` is the first item of a step. Raises ``NotFound``."""
+    async with reading(db) as session:
+        found = await session.fetch_text(NAMED, run.id, name)
+        if not found and (item := ITEM.fullmatch(name)):
+            of: int | None = run.id
+            if run.step != item["step"]:
+                found = await session.fetch_text(NAMED, run.id, item["step"])
+                of = found[0]["id"] if found else None
+            found = await session.fetch_text(NUMBERED, of, int(item["no"]) + 1)
+    if not found:
+        raise NotFound(
+            f"run {run.id} has no step {name!r} that has a run; `koken steps {run.id}` lists them"
+        )
+    return int(found[0]["id"])
+
+
+def not_begun(spec: StepSpec, *, over: bool) -> StepRow:
+    """A declared step of a run that has not been opened."""
+    return StepRow(
+        name=spec.name,
+        no=spec.no,
+        code=WAITING if spec.needs and not over else NOT_STARTED,
+        over=over,
+        max_attempts=spec.max_attempts,
+        gate=gate_of(spec),
+    )
+
+
+def gate_of(spec: StepSpec) -> str:
+    """What holds a step back: ``gate 30 4 * * *``."""
+    if spec.gate:
+        return f"gate {spec.gate}"
+    return f"window {spec.window}" if spec.window else ""
+
+
+def of_row(row: Row, *, over: bool, item: bool = False, spec: StepSpec | None = None) -> StepRow:
+    """A row as a step; an item is called by its number too."""
+    state = State(row["state"])
+    wait = wait_of(row)
+    return StepRow(
+        name=f"{row['step']}[{row['step_no'] - 1}]" if item else row["step"],
+        no=row["step_no"],
+        run_id=row["id"],
+        state=state,
+        over=over,
+        code=code_of(state, wait, needy=row["open_needs"] is not None, over=over),
+        attempt=row["attempt"],
+        max_attempts=row["max_attempts"],
+        items=children_of(row) if spec is not None and spec.each else None,
+        started_at=row["started_at"],
+        ended_at=row["finished_at"],
+        took=row["took"],
+        error=Failure.from_json(json.loads(row["error"]))
+        if row["error"] and state is not State.SUCCEEDED
+        else None,
+        result=result_of(row, spec),
+        gate=gate_of(spec) if spec is not None else "",
+        wait=wait,
+        not_before_at=row["not_before_at"],
+        worker=row["worker"],
+        percent=row["progress"],
+        message=row["progress_text"] or "",
+        cancelling=row["cancel_requested_at"] is not None,
+        undoing=row["undoes_id"] is not None,
+    )
+
+
+def code_of(state: State, wait: Wait | None, *, needy: bool, over: bool) -> int:
+    """The standing in numbers; ``needy``: it counts needs still."""
+    if state is State.BLOCKED:
+        return WAITING if needy and not over else NOT_STARTED
+    if state is State.WAITING:
+        return NOT_STARTED if wait is not None and wait.cause in HELD else EXECUTING
+    return CODES[state]
+
+
+def result_of(row: Row, spec: StepSpec | None) -> str:
+    """``"big"``; of a list how long it is, in the words of the step: ``214 files``."""
+    missed = row["bad_children"] or 0
+    if spec is not None and spec.accept is not None and missed and row["state"] == "succeeded":
+        return (
+            f"{missed:,} skipped: accepted at {spec.accept.share * 100:g} % of {spec.accept.of:,}"
+        )
+    if row["length"] is None:
+        return row["result"] or ""
+    things = row["step"] if row["step"].endswith("s") else "items"
+    return f"{row['length']:,} {things}"

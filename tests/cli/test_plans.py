@@ -1,0 +1,86 @@
+"""How a repair's plan is told, word for word."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from koken.cli.plans import lines
+from koken.model.plan import Again, Input, Plan, Taken, Then
+from koken.model.policy import Effect
+from koken.model.states import State
+
+NOW = datetime(2026, 12, 1, 1, 48, tzinfo=UTC)
+CRUNCH = Again(
+    step="crunch",
+    effect=Effect.PURE,
+    inputs=(Input("table", 209, datetime(2026, 11, 30, 22, 58, tzinfo=UTC)),),
+)
+
+
+def test_a_plan_in_words() -> None:
+    plan = Plan(
+        verb="retry",
+        run=412,
+        job="nightly",
+        from_step="crunch",
+        timezone="Europe/Berlin",
+        again=(CRUNCH,),
+        then=(
+            Then(step="publish", not_before=datetime(2026, 12, 1, 3, 30, tzinfo=UTC)),
+            Then(step="site", starts="publish_site"),
+        ),
+        keeps=("files", "table", "size"),
+        stays={"add_up": State.SKIPPED},
+        locks=(Taken("cluster"),),
+        max_attempts=2,
+    )
+    assert [f"  {label:<8}{line}" for label, line in lines(plan, NOW)] == [
+        (
+            "  again   crunch    pure           inputs as recorded at 23:58: table (209)       "
+            "lock cluster: free"
+        ),
+        (
+            "  then    publish   not declared   not begun yet; gate 04:30                      "
+            "site: starts job publish_site"
+        ),
+        (
+            "  keeps   files, table, size · add_up stays skipped · no outside effect may repeat · "
+            "attempts count from 1 of 2 again"
+        ),
+    ]
+
+
+def test_what_may_repeat_and_what_was_undone() -> None:
+    plan = Plan(
+        verb="retry",
+        run=7,
+        job="pay",
+        again=(
+            Again(step="charge", effect=Effect.ONCE),
+            Again(step="wire", effect=Effect.UNSAFE, items=3),
+            Again(step="tell"),
+        ),
+        stays={},
+        undone=("charge",),
+        locks=(Taken("account:7", 6),),
+    )
+    assert lines(plan, NOW) == [
+        ("again", "charge   once                                lock account:7: held by run 6"),
+        ("", "wire     unsafe         3 of its items"),
+        ("", "tell     not declared"),
+        (
+            "keeps",
+            (
+                "undone, and so again: charge · may repeat: charge (once, under its key), "
+                "wire (unsafe: wants --force), tell (not declared)"
+            ),
+        ),
+    ]
+
+
+def test_a_plan_without_anything_that_has_begun() -> None:
+    plan = Plan(verb="skip", run=7, job="pay", then=(Then(step="tell"), Then(step="end")), stays={})
+    assert lines(plan, NOW) == [
+        ("then", "tell   not declared   not begun yet       end"),
+        ("keeps", "no outside effect may repeat"),
+    ]
