@@ -39,6 +39,12 @@ def cpu(pid: int) -> float:
     return ticks(pid, reaped=True) + sum(cpu(child) for child in children(pid))
 
 
+def peak(pid: int) -> float:
+    """Megabytes that one process has had resident, at most, so far."""
+    lines = (PROC / str(pid) / "status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
+
+
 def memory(pid: int) -> tuple[float, float]:
     """Megabytes of a process and all below it: resident, and with shared pages divided."""
     resident = shared = 0

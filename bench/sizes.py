@@ -17,6 +17,16 @@ class Sizes:
     """Starts one by one."""
     pickups: int
     """Starts whose way to the function is timed."""
+    chains: int
+    """Chains of ten steps at once."""
+    waves: int
+    """How often, one after another."""
+    alone: int
+    """Chains of ten steps, one after another."""
+    steps: int
+    """Steps of one graph, a square number."""
+    items: int
+    """Items of one step."""
     history: int
     """Finished jobs in the full table."""
     idle: float
@@ -36,6 +46,11 @@ SIZES = {
         bulk=5_000,
         singles=100,
         pickups=40,
+        chains=50,
+        waves=2,
+        alone=10,
+        steps=900,
+        items=5_000,
         history=50_000,
         idle=11,
         schedules=5_000,
@@ -48,6 +63,11 @@ SIZES = {
         bulk=40_000,
         singles=400,
         pickups=150,
+        chains=200,
+        waves=5,
+        alone=60,
+        steps=10_000,
+        items=100_000,
         history=1_000_000,
         idle=15,
         schedules=100_000,

@@ -51,6 +51,13 @@ class Tally:
             self.cells[1 + self.cells[0] % CELLS] = now - sent
             self.cells[0] += 1
 
+    def link(self, left: int, sent: int) -> None:
+        """A step of a chain has begun. The last one is timed where ``sent`` is a moment."""
+        if sent and left == 1:
+            self.arrive(sent)
+        else:
+            self.add_in_thread()
+
     def wait_of(self, number: int) -> float:
         """Milliseconds that the body with this number, from 0, has waited."""
         return self.cells[1 + number % CELLS] / 1e6

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.measures import bulk, drain, growth, idle, neighbour, pickup, schedules
+from bench.measures import bulk, chains, drain, graphs, growth, idle, neighbour, pickup, schedules
 from bench.plan import Measure
 
 EVERY: tuple[Measure, ...] = (
@@ -12,6 +12,13 @@ EVERY: tuple[Measure, ...] = (
     bulk.SINGLE,
     pickup.PICKUP,
     pickup.RESTED,
+    chains.MANY,
+    chains.ALONE,
+    graphs.WIDE,
+    graphs.LAYERED,
+    graphs.DEEP,
+    graphs.SCALE,
+    graphs.FAN_OUT,
     growth.GROWTH,
     idle.IDLE,
     schedules.SCHEDULES,

@@ -11,6 +11,8 @@ from bench.tally import Tally
 
 BATCH = 1000
 """Jobs of one bulk start."""
+LINKS = 10
+"""Steps of a chain."""
 
 
 class Producer(Protocol):
@@ -24,6 +26,13 @@ class Producer(Protocol):
 
     async def close(self) -> None:
         """Let go of the connections."""
+
+
+class Chainer(Producer, Protocol):
+    """A producer that starts chains as well."""
+
+    async def start_chains(self, kind: str, count: int, sent: int) -> None:
+        """Start chains of ``LINKS`` steps, each with ``tally.link(left, sent)`` for a body."""
 
 
 class System(ABC):
@@ -43,6 +52,9 @@ class System(ABC):
     """SQL: how many jobs are finished and remembered."""
     forget: ClassVar[str]
     """SQL: remove all jobs and what is remembered of them."""
+    chains: ClassVar[tuple[str, ...]] = ()
+    """The kinds of chains that it has: ``jobs``, each of which starts the next, ``graph``, ``body``
+    (steps within a body). The first one is compared."""
     history: ClassVar[str | None] = None
     """SQL: ``$1`` jobs as they stand when they have succeeded."""
     statements: ClassVar[Mapping[str, str]] = {}

@@ -6,7 +6,7 @@ import asyncio
 
 from dbos import DBOS, DBOSClient, DBOSConfig, EnqueueOptions
 
-from bench.systems.base import Producer, System, one_by_one
+from bench.systems.base import LINKS, Producer, System, one_by_one
 from bench.tally import Tally
 
 CONCURRENCY = 500
@@ -32,6 +32,15 @@ def launch(url: str, tally: Tally) -> None:
         else:
             tally.add_in_thread()
 
+    @DBOS.step(name="link")
+    def link(left: int, sent: int) -> None:
+        tally.link(left, sent)
+
+    @DBOS.workflow(name="chain")
+    def chain(sent: int) -> None:
+        for left in range(LINKS, 0, -1):
+            link(left, sent)
+
     DBOS.launch()
     DBOS.register_queue(QUEUE, worker_concurrency=CONCURRENCY, polling_interval_sec=POLL)
 
@@ -49,6 +58,11 @@ class DbosProducer:
     async def start_many(self, count: int) -> None:
         await one_by_one(self, count)
 
+    async def start_chains(self, kind: str, count: int, sent: int) -> None:
+        options: EnqueueOptions = {"workflow_name": "chain", "queue_name": QUEUE}
+        for _ in range(count):
+            await self.client.enqueue_async(options, sent)
+
     async def close(self) -> None:
         await asyncio.to_thread(self.client.destroy)
 
@@ -65,6 +79,7 @@ class Dbos(System):
     )
     finished = "select count(*) from dbos.workflow_status where status = 'SUCCESS'"
     forget = "truncate dbos.workflow_status cascade"
+    chains = ("body",)
 
     async def install(self, url: str) -> None:
         await asyncio.to_thread(launch, url, Tally())

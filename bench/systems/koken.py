@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import ClassVar
 
-from bench.systems.base import Producer, System
+from bench.systems.base import LINKS, Producer, System
 from bench.tally import Tally
-from koken import App, AsyncClient
+from koken import App, AsyncClient, AsyncContext
 from koken.config import Config
 from koken.engine.publish import publish
 from koken.runtime.worker import Worker
@@ -52,14 +52,41 @@ def app_with(tally: Tally, url: str) -> App:
     async def ticked_alone(customer: int) -> None:
         tally.add()
 
+    declare_chains(app, tally)
     return app
+
+
+def declare_chains(app: App, tally: Tally) -> None:
+    """Ten steps one after another, as a graph and within a body."""
+
+    @app.workflow(name="graph")
+    def graph(sent: int) -> None:
+        """Each step receives what the one before it gave."""
+
+    async def first(sent: int) -> int:
+        tally.link(LINKS, sent)
+        return LINKS - 1
+
+    async def link(left: int, sent: int) -> int:
+        tally.link(left, sent)
+        return left - 1
+
+    before = graph.step(first, name="link-1")
+    for number in range(2, LINKS + 1):
+        before = graph.step(link, name=f"link-{number}", inputs={"left": before})
+
+    @app.job(name="body")
+    async def body(ctx: AsyncContext, sent: int) -> None:
+        left = await ctx.step("link 1", first, sent)
+        while left:
+            left = await ctx.step(f"link {LINKS + 1 - left}", link, left, sent)
 
 
 class KokenProducer:
     """A client of Koken."""
 
-    def __init__(self, url: str) -> None:
-        app = app_with(Tally(), url)
+    def __init__(self, app: App) -> None:
+        self.registry = app.registry
         self.empty = app.registry.get("empty")
         self.stamped = app.registry.get("stamped")
         self.client = AsyncClient(app)
@@ -69,6 +96,9 @@ class KokenProducer:
 
     async def start_many(self, count: int) -> None:
         await self.client.start_many(self.empty, [EMPTY_ARGS] * count)
+
+    async def start_chains(self, kind: str, count: int, sent: int) -> None:
+        await self.client.start_many(self.registry.get(kind), [{"sent": sent}] * count)
 
     async def close(self) -> None:
         await self.client.close()
@@ -85,7 +115,11 @@ class Koken(System):
         " or exists (select from koken.run where state = 'running')"
     )
     finished = "select count(*) from koken.run where state = 'succeeded'"
-    forget = "truncate koken.run, koken.run_args, koken.attempt, koken.tick, koken.event"
+    forget = (
+        "truncate koken.run, koken.run_args, koken.attempt, koken.tick, koken.event,"
+        " koken.checkpoint"
+    )
+    chains = ("graph", "body")
     history = FINISHED_RUNS
     statements: ClassVar[Mapping[str, str]] = {
         "claim": "%skip locked%lease = r.lease +%",
@@ -93,9 +127,13 @@ class Koken(System):
         "finish": "%r.lease = d.lease%",
     }
 
+    def app(self, tally: Tally, url: str) -> App:
+        """The program that is worked for."""
+        return app_with(tally, url)
+
     async def install(self, url: str) -> None:
         await migrate(url)
-        app = app_with(Tally(), url)
+        app = self.app(Tally(), url)
         db = Database(url)
         try:
             specs = [job.spec for job in app.registry]
@@ -104,10 +142,10 @@ class Koken(System):
             await db.close()
 
     async def producer(self, url: str) -> Producer:
-        return KokenProducer(url)
+        return KokenProducer(self.app(Tally(), url))
 
     async def work(self, url: str, tally: Tally, stop: asyncio.Event) -> None:
-        app = app_with(tally, url)
+        app = self.app(tally, url)
         worker = Worker(app, Config().with_settings(app.settings, "bench"))
         await worker.start()
         await stop.wait()

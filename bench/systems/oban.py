@@ -9,7 +9,7 @@ import psycopg
 from oban import Oban, job
 from oban.schema import install_sql
 
-from bench.systems.base import Producer, System
+from bench.systems.base import LINKS, Producer, System
 from bench.tally import Tally
 
 LIMIT = 100
@@ -28,6 +28,13 @@ async def stamped(sent: int) -> None:
     tally.arrive(sent)
 
 
+@job(queue="default")
+async def link(left: int, sent: int) -> None:
+    tally.link(left, sent)
+    if left > 1:
+        await Oban.get_instance().enqueue(link.new(left - 1, sent))
+
+
 class ObanProducer:
     """An instance without queues."""
 
@@ -40,6 +47,9 @@ class ObanProducer:
 
     async def start_many(self, count: int) -> None:
         await self.oban.enqueue_many(empty.new() for _ in range(count))
+
+    async def start_chains(self, kind: str, count: int, sent: int) -> None:
+        await self.oban.enqueue_many(link.new(LINKS, sent) for _ in range(count))
 
     async def close(self) -> None:
         await self.pool.close()
@@ -58,6 +68,7 @@ class ObanSystem(System):
     )
     finished = "select count(*) from oban_jobs where state = 'completed'"
     forget = "truncate oban_jobs"
+    chains = ("jobs",)
 
     async def install(self, url: str) -> None:
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:

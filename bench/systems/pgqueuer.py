@@ -12,7 +12,7 @@ from pgqueuer import PgQueuer
 from pgqueuer.models import Job
 from pgqueuer.queries import Queries
 
-from bench.systems.base import Producer, System
+from bench.systems.base import LINKS, Producer, System
 from bench.tally import Tally
 
 BATCH = 100
@@ -37,6 +37,10 @@ class PgQueuerProducer:
     async def start_many(self, count: int) -> None:
         await self.queries.enqueue(["empty"] * count, [None] * count, [0] * count)
 
+    async def start_chains(self, kind: str, count: int, sent: int) -> None:
+        payload = f"{LINKS} {sent}".encode()
+        await self.queries.enqueue(["link"] * count, [payload] * count, [0] * count)
+
     async def close(self) -> None:
         await self.connection.close()
 
@@ -50,6 +54,7 @@ class Pgqueuer(System):
     backlog = "select exists (select from pgqueuer)"
     finished = "select count(*) from pgqueuer_log where status = 'successful'"
     forget = "truncate pgqueuer, pgqueuer_log, pgqueuer_statistics"
+    chains = ("jobs",)
     history = LOGGED
     statements: ClassVar[Mapping[str, str]] = {"claim": "%pgqueuer%skip locked%"}
 
@@ -72,6 +77,15 @@ class Pgqueuer(System):
         @queue.entrypoint("stamped")
         async def stamped(job: Job) -> None:
             tally.arrive(int(job.payload or b"0"))
+
+        queries = Queries(queue.connection)
+
+        @queue.entrypoint("link")
+        async def link(job: Job) -> None:
+            left, sent = map(int, (job.payload or b"0 0").split())
+            tally.link(left, sent)
+            if left > 1:
+                await queries.enqueue("link", f"{left - 1} {sent}".encode())
 
         running = asyncio.ensure_future(queue.run(batch_size=BATCH))
         await stop.wait()

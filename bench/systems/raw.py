@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import asyncpg
 
-from bench.systems.base import Producer, System
+from bench.systems.base import LINKS, Producer, System
 from bench.tally import Tally
 
 BATCH = 100
@@ -19,16 +19,21 @@ POLL = 4.0
 
 TABLE = """
 create table job (
-  id bigserial primary key, state smallint not null default 0, sent bigint not null);
+  id bigserial primary key, state smallint not null default 0, sent bigint not null,
+  links smallint not null default 0);
 create index job_ready on job (id) where state = 0;
 """
 CLAIM = """
 update job set state = 1
  where id = any(array(
    select id from job where state = 0 order by id limit $1 for update skip locked))
-returning id, sent
+returning id, sent, links
 """
 COMPLETE = "update job set state = 2 where id = any($1::bigint[])"
+PASS_ON = """
+with done as (update job set state = 2 where id = any($1::bigint[]) returning sent, links)
+insert into job (sent, links) select sent, links - 1 from done where links > 1
+"""
 START = "with new as (insert into job (sent) values ($1)) select pg_notify('job', '')"
 
 
@@ -47,6 +52,13 @@ class RawProducer:
             await self.connection.copy_records_to_table("job", records=rows, columns=["sent"])
             await self.connection.execute("notify job")
 
+    async def start_chains(self, kind: str, count: int, sent: int) -> None:
+        rows = [(sent, LINKS)] * count
+        async with self.connection.transaction():
+            columns = ["sent", "links"]
+            await self.connection.copy_records_to_table("job", records=rows, columns=columns)
+            await self.connection.execute("notify job")
+
     async def close(self) -> None:
         await self.connection.close()
 
@@ -60,6 +72,7 @@ class Raw(System):
     backlog = "select exists (select from job where state = 0 or state = 1)"
     finished = "select count(*) from job where state = 2"
     forget = "truncate job"
+    chains = ("jobs",)
     history = "insert into job (state, sent) select 2, 0 from generate_series(1, $1::int)"
     statements: ClassVar[Mapping[str, str]] = {"claim": "%update job set state = $%skip locked%"}
 
@@ -79,17 +92,21 @@ class Raw(System):
             bell.clear()
             rows = await connection.fetch(CLAIM, BATCH)
             for row in rows:
-                await body(tally, row["sent"])
+                await body(tally, row["sent"], row["links"])
             if rows:
-                await connection.execute(COMPLETE, [row["id"] for row in rows])
+                links = any(row["links"] for row in rows)
+                complete = PASS_ON if links else COMPLETE
+                await connection.execute(complete, [row["id"] for row in rows])
             else:
                 await rest(bell, stop)
         await connection.close()
 
 
-async def body(tally: Tally, sent: int) -> None:
+async def body(tally: Tally, sent: int, links: int) -> None:
     """The job."""
-    if sent:
+    if links:
+        tally.link(links, sent)
+    elif sent:
         tally.arrive(sent)
     else:
         tally.add()

@@ -22,7 +22,7 @@ DRAWING = """
 │  ◌ blocked ──► ○ ready ──► ● running ───┼────────────┼─► ✓ succeeded   │
 │     │   │         ▲          ▲   │      │            │       ▲         │
 │     │   └─────────┼──────────┘   │      │            │       │ resolve │
-│     │             │              │      │            │       │         │
+│     │             │              │      ├─ resolve ──┼───────┤         │
 │     └──────► ◔ waiting ◄─────────┘      ├── each ────┼─► ✗ failed      │
 │                                         │            │       │ skip    │
 │                                         │            │       ▼         │
@@ -31,6 +31,7 @@ DRAWING = """
 │                                         ├── each ────┼─► ⊘ cancelled   │
 │                                         │            │                 │
 │       ○ ready, ◌ blocked ◄── retry ─────┼────────────┤ but succeeded   │
+│                  ◌ blocked ◄── again ───┼────────────┤ succeeded       │
 └─────────────────────────────────────────┘            └─────────────────┘
 """
 
@@ -47,7 +48,11 @@ ARROWS: dict[str, set[tuple[State, State]]] = {
     "each to failed": {(state, S.FAILED) for state in LIVE},
     "each to skipped": {(state, S.SKIPPED) for state in LIVE},
     "each to cancelled": {(state, S.CANCELLED) for state in LIVE},
-    "resolve": {(S.FAILED, S.SUCCEEDED)},
+    "resolve": {
+        (source, S.SUCCEEDED)
+        for source in (S.BLOCKED, S.READY, S.WAITING, S.FAILED, S.SKIPPED, S.CANCELLED)
+    },
+    "again": {(S.SUCCEEDED, S.BLOCKED)},
     "skip": {(S.FAILED, S.SKIPPED)},
     "retry": {
         (source, target)
@@ -58,7 +63,7 @@ ARROWS: dict[str, set[tuple[State, State]]] = {
 """The drawing's arrows, and the moves that each stands for."""
 
 MEANING = {
-    State.BLOCKED: "It wants a lock that others hold, and stands in line.",
+    State.BLOCKED: "It is not begun: it needs other steps, or wants a lock that others hold.",
     State.READY: "It may be taken by any worker that serves its queue.",
     State.RUNNING: "One worker holds it, and carries out its body.",
     State.WAITING: "For a time, or for something to happen; see below.",
@@ -70,11 +75,12 @@ MEANING = {
 WAITS = {
     WaitCause.DELAY: "until the time at which it was to start, or as long as it snoozes",
     WaitCause.RETRY: "for its next attempt",
-    WaitCause.SLEEP: "as long as the body sleeps (comes with workflows)",
-    WaitCause.SIGNAL: "for a message from outside (comes with workflows)",
-    WaitCause.QUESTION: "for a person's answer (comes with workflows)",
-    WaitCause.OPERATION: "for work elsewhere (comes with workflows)",
-    WaitCause.CHILDREN: "for its steps or the runs that it started (comes with workflows)",
+    WaitCause.SLEEP: "as long as the body sleeps",
+    WaitCause.SIGNAL: "for a message from outside",
+    WaitCause.QUESTION: "for a person's answer",
+    WaitCause.OPERATION: "for work elsewhere",
+    WaitCause.CHILDREN: "for its steps, its items or the runs that it started",
+    WaitCause.GATE: "as a step, until its gate or its window opens",
 }
 
 TEXT = """# States
@@ -95,7 +101,7 @@ An arrow from the frame, marked *each*, starts at every state in it.
 {states}
 
 A run begins as {born}.
-It is *blocked* at first when it wants a lock, *waiting* when its time is still to come, and
+It is *blocked* at first when it needs other steps or wants a lock, *waiting* when its time is still to come, and
 *skipped* when its overlap rule says so.
 
 ## Waits
@@ -116,11 +122,12 @@ by its worker yet, is shown as *cancelling*.
 | *ready* → *running* | a worker that claims it; its lease grows by one |
 | *running* → any | the worker that holds it, by the body's answer; after a loss, who rescues it |
 | *waiting* → *ready* | the time, by whichever worker looks first |
-| *blocked* → *ready* | the lock's holder that ends, or the look of a worker |
+| *blocked* → *ready*, *waiting*, *skipped* | the steps that it needs, as the last of them ends; its lock's holder that ends |
 | a live state → *cancelled* | a person, or a newer start; one that runs is asked first |
 | a live state → *failed* | also its `start_timeout` and `run_timeout` |
 | *failed*, *skipped*, *cancelled* → *ready*, *blocked* | a person's `retry` |
-| *failed* → *succeeded*, *skipped* | a person's `resolve` and `skip`, which come with workflows |
+| what has not succeeded → *succeeded*, *skipped* | a person's `resolve` and `skip`, of a step |
+| *succeeded* → *blocked* | a person's `retry --from` an earlier step: it must run again |
 
 Every statement that writes a state names the states it may start from, and a trigger in the
 database refuses every move that the table above does not have.

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
-from koken import App, AsyncContext, Cancel, Context, Retry, Skip, Snooze
-from koken.errors import InvalidArguments
+from koken import App, AsyncContext, Cancel, Context, Operation, Retry, Skip, Snooze
+from koken.errors import InvalidArguments, RunFailed
 from koken.executors import Command
 from koken.model.codec import Unstorable
 from koken.testing import call
@@ -121,3 +122,91 @@ def test_bodies_may_wait_no_longer() -> None:
 
     with pytest.raises(Snooze):
         call(asleep)
+
+
+@app.job
+async def durable(ctx: AsyncContext) -> list[Any]:
+    await ctx.sleep("12h")
+    child = await ctx.step("plain", plain, date(2026, 3, 6))
+    word = await ctx.wait_signal("go", str, timeout="1h")
+    fine = await ctx.ask("Fine?", bool)
+    mapped = await ctx.map("triple", triple, [1, 2])
+    elsewhere = await ctx.step("elsewhere", Slow(), 7)
+    flaky = await ctx.using(max_attempts=3, backoff="1h").step("flaky", Flaky().go)
+    return [child.bad_rows, word, fine, mapped, elsewhere, flaky]
+
+
+class Slow(Operation[int, str, int]):
+    def submit(self, item: int, key: str) -> str:
+        return key
+
+    def poll(self, item: int, handle: str) -> int | Snooze:
+        polls.append(handle)
+        return item if len(polls) == 3 else Snooze()
+
+
+class Flaky:
+    def go(self) -> str:
+        tries.append(1)
+        if len(tries) < 3:
+            raise OSError("reset")
+        return "well"
+
+
+polls: list[str] = []
+tries: list[int] = []
+
+
+@app.job
+def waits(ctx: Context) -> str:
+    return ctx.wait_signal("go", str, timeout="1h")
+
+
+@app.job
+def bad() -> None:
+    raise OSError("reset")
+
+
+@app.job
+def child_fails(ctx: Context) -> str:
+    try:
+        ctx.step("child", bad)
+    except RunFailed as error:
+        return str(error)
+    return ""
+
+
+def test_a_child_that_fails() -> None:
+    assert call(child_fails) == "run 2 of bad failed: OSError: reset"
+
+
+def test_waits_return_at_once() -> None:
+    found = call(durable, signals={"go": "now"}, answers={"Fine?": True})
+    assert found == [4, "now", True, [3, 6], 7, "well"]
+    assert len(set(polls)) == 1
+
+
+def test_what_does_not_come_is_a_timeout() -> None:
+    with pytest.raises(TimeoutError, match="no signal 'go' came within 1 h 00 min"):
+        call(waits)
+
+
+def test_steps_of_workflows() -> None:
+    flow = App("x").workflow("flow")
+
+    @flow.step
+    def rows(n: int = 2) -> list[int]:
+        return list(range(n))
+
+    @flow.step
+    async def count(ctx: AsyncContext, rows: list[int]) -> str:
+        return f"{ctx.job} {await ctx.step('length', len, rows)}"
+
+    started = flow.step(plain, name="report", inputs={"rows": count})
+    assert call(rows, 3) == [0, 1, 2]
+    assert call(count, rows=[7, 8]) == "flow.count 2"
+    assert call(started, date(2013, 1, 1), rows=1).bad_rows == 1
+    with pytest.raises(InvalidArguments, match="rows"):
+        call(count)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="no function"):
+        call(flow)

@@ -26,7 +26,7 @@ def test_examples_run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
     (pytester.path / "shop" / "__init__.py").touch()
     options = ("-p", "koken.testing.plugin", "-W", "error", "-o", "pythonpath=.")
     result = pytester.runpytest_subprocess(*options)
-    assert result.parseoutcomes() == {"passed": 7}
+    assert result.parseoutcomes() == {"passed": 14}
 
 
 def test_public_names() -> None:

@@ -14,15 +14,17 @@ from koken.app import App
 from koken.client.blocking import Client
 from koken.client.portal import Portal
 from koken.define.job import Job
+from koken.define.machine import Transition
 from koken.define.registry import Lifespan, Registry
 from koken.define.spelling import did_you_mean
 from koken.define.starting import aware
 from koken.model.duration import Duration, seconds
 from koken.model.run import Run
-from koken.testing.cast import Raisable
+from koken.testing import looks
+from koken.testing.cast import Raisable, Role
 from koken.testing.databases import Place
 from koken.testing.stage import Stage
-from koken.views import catalog
+from koken.views import catalog, steps
 from koken.views.catalog import TickRow
 
 P = ParamSpec("P")
@@ -91,7 +93,8 @@ class TestClient(Client):
         """Let time pass, and do all that falls due on the way, each at its own moment.
 
         Returns the runs with which something happened, as they stand now: those carried out in
-        their order, then those started or ended without a body.
+        their order, then those started or ended without a body. What happens with a step happens
+        with its workflow's run.
         """
         length = seconds(duration)
         return self.portal.call("advance", self.stage.advance(length))
@@ -128,17 +131,46 @@ class TestClient(Client):
 
     @override
     def cancel(self, run: Run[R] | int | str, *, reason: str = "") -> Run[R]:
-        """As ``Client.cancel``; a body that runs is told at once."""
+        """As ``Client.cancel``; a body that runs is told at once, one of a step or a child too."""
         found = super().cancel(run, reason=reason)
         self.portal.call("cancel", self.stage.worker.beat())
         return found
 
-    def attempts(self, run: Run[Any] | int | str) -> int:
-        """How many attempts a run has spent; snoozes and lost workers spend none."""
-        return self.get(run).attempt
+    @override
+    def move(
+        self, transition: Transition, key: Any, /, *, reason: str = "", **args: Any
+    ) -> Run[Any] | None:
+        """As ``Client.move``; a body that is superseded is told at once."""
+        found = super().move(transition, key, reason=reason, **args)
+        self.portal.call("move", self.stage.worker.beat())
+        return found
+
+    def states(self, run: Run[Any] | int | str, step: str = "") -> dict[str, str]:
+        """How the steps of a workflow's run stand, by name, in the order of declaration.
+
+        Then those that undo something, ``undo publish``, in their order. ``blocked``: it has not
+        begun, since the steps before it have not ended as it needs. With ``step`` the items of
+        that step: ``table[0]`` and so on.
+        """
+        found = self.get(run)
+        views = self.awaiting.link.views
+        return self.portal.call("states", looks.states(views, found, step))
+
+    def attempts(self, run: Run[Any] | int | str, step: str = "") -> int:
+        """How many attempts a run has spent, or a step of it; snoozes and lost workers spend none.
+
+        A step of a workflow is named as in ``states``, one of a step's items ``table[0]``.
+        """
+        found = self.get(run)
+        if step:
+            views = self.awaiting.link.views
+            found = self.get(self.portal.call("attempts", steps.step_id(views, found, step)))
+        return found.attempt
 
     def started(self, job: Job[..., R], /, **args: Any) -> list[Run[R]]:
         """The runs of a job whose arguments are these, whatever the others are; oldest first.
+
+        Runs that others have started are among them.
 
         Raises ``TypeError`` for an argument that the job does not have.
         """
@@ -146,8 +178,10 @@ class TestClient(Client):
         for name in args:
             if known is not None and name not in known:
                 raise TypeError(f"{job.name} has no argument {name!r}.{did_you_mean(name, known)}")
-        found = self.find(f'job:"{job.name}"', limit=MOST)
-        return [run for run in reversed(found) if fits(job, run, args)]
+        link, workspace = self.awaiting.link, self.awaiting.workspace
+        all_of = looks.all_of(link.views, job.name, workspace=workspace, limit=MOST)
+        found = self.portal.call("started", all_of)
+        return [run for run in found if fits(job, run, args)]
 
     def ticks(self, job: Job[..., Any] | str) -> list[TickRow]:
         """What became of the due times of a job's schedules, skipped ones included; oldest first.
@@ -160,19 +194,24 @@ class TestClient(Client):
         )
         return self.portal.call("ticks", found)[::-1]
 
-    def failing(self, job: Job[..., Any] | str, error: Raisable, times: int = 1) -> None:
-        """Let the next bodies of ``job`` raise ``error``, an exception or an outcome."""
-        self.stage.cast.failing(job, error, times)
+    def failing(self, role: Role, error: Raisable, times: int = 1) -> None:
+        """Let the next bodies of ``role`` raise ``error``, an exception or an outcome.
 
-    def replacing(
-        self, job: Job[..., Any] | str, fn: Callable[..., Any], times: int | None = None
-    ) -> None:
-        """Carry out ``fn`` in place of the body of ``job``, ``times`` times or from now on.
-
-        ``fn`` gets those of the job's arguments that it asks for by name; its first parameter
-        that is none of them gets the context. It may be a ``def``, an ``async def`` or a mock.
+        ``role`` is a job, a step of a workflow, or its name: ``"nightly.table"``, or ``"table"``
+        when there is no other. Any other name is that of a ``ctx.step``, or of a ``ctx.map``, whose
+        next items are meant then, or of one item: ``"create[2]"``.
+        Raises ``NotFound`` for a name that is almost one of a job or a step.
         """
-        self.stage.cast.replacing(job, fn, times)
+        self.stage.cast.failing(role, error, times)
+
+    def replacing(self, role: Role, fn: Callable[..., Any], times: int | None = None) -> None:
+        """Carry out ``fn`` in place of the body of ``role``, ``times`` times or from now on.
+
+        ``role`` is as in ``failing``. ``fn`` gets those of the arguments that it asks for by name;
+        its first parameter that is none of them gets the context. In place of the function of a
+        ``ctx.step`` it is called as that would be. It may be a ``def``, an ``async def`` or a mock.
+        """
+        self.stage.cast.replacing(role, fn, times)
 
     def kill_worker(self) -> None:
         """Let the worker vanish, as by ``kill -9``; another takes its place.

@@ -27,7 +27,14 @@ LIVE = """
 select id, lease, state from koken.run where state in ('blocked', 'ready', 'running', 'waiting')
 """
 LAST = "select coalesce(max(id), 0) as id from koken.run"
-AFTER = "select id, lease, state from koken.run where id > $1 or id = any($2::bigint[]) order by id"
+AFTER = """
+select r.id, r.lease, r.state,
+       case when r.step_no is null then r.id when p.step_no is null then p.id else p.parent_id end
+         as whole
+  from koken.run r left join koken.run p on p.id = r.parent_id
+ where r.id > $1 or r.id = any($2::bigint[]) or r.id = any($3::bigint[])
+ order by r.id
+"""
 
 
 class Stage:
@@ -157,9 +164,10 @@ class Stage:
             (last,) = await self.clock.ask(LAST)
             self.carried = []
             yield happened
-            rows = await self.clock.ask(AFTER, last["id"], list(before))
+            rows = await self.clock.ask(AFTER, last["id"], list(before), self.carried)
+            whole = {row["id"]: row["whole"] for row in rows}
             others = [row["id"] for row in rows if before.get(row["id"]) != standing(row)]
-            ids = list(dict.fromkeys([*self.carried, *others]))
+            ids = list(dict.fromkeys(whole[run_id] for run_id in (*self.carried, *others)))
             found = await runs.get_many(self.link.views, ids)
             happened += [found[run_id] for run_id in ids]
 

@@ -16,9 +16,10 @@ from contextlib import AsyncExitStack
 from typing_extensions import override
 
 from koken.client.link import Link
-from koken.define.registry import Program, Registry
+from koken.define.registry import Program
+from koken.define.workflow import Workflow
 from koken.engine import claim, pulse, register
-from koken.engine.claim import Claimed
+from koken.engine.claim import NO_ROOM, Claimed
 from koken.engine.finish import Ending, Finished
 from koken.engine.publish import publish
 from koken.engine.record import Line
@@ -29,13 +30,16 @@ from koken.runtime.finisher import Finisher
 from koken.runtime.lifespan import enter_lifespan
 from koken.runtime.limits import apply_limits
 from koken.runtime.names import Names
+from koken.runtime.parents import Parents
 from koken.runtime.places import Places
+from koken.runtime.plans import Plans
 from koken.runtime.recorder import Recorder
 from koken.runtime.runner import Runner
 from koken.runtime.slots import Slots
 from koken.store.database import Row
 from koken.testing.cast import Cast
 from koken.testing.clock import Clock
+from koken.testing.playing import Playbill, Stagehand
 
 NAME = "test worker"
 AT_ONCE = frozenset({"fire", "wake"})
@@ -80,16 +84,24 @@ class HandWorker:
         self.names = Names(self.db)
         self.places = Places(self.program, self.config.app or address_of(self.program))
         self.recorder = TimelessRecorder(self.db)
+        self.plans = Plans(self.db)
+        playbill = Playbill(self.cast)
         self.runner = Runner(
-            registry=Registry(),
-            executors=self.places.make,
+            registry=playbill,
+            executors=lambda _: Stagehand(self.cast, self.places.make),
             names=self.names,
             recorder=self.recorder,
+            parents=Parents(
+                self.db, playbill, self.plans, room=lambda: NO_ROOM, chance=lambda: 0.0
+            ),
             slots={},
             on_free=lambda: None,
+            on_ready=lambda: None,
             chance=lambda: 0.0,
         )
-        self.finisher = Finisher(self.db, self.finished)
+        self.finisher = Finisher(
+            self.db, self.finished, room=lambda: NO_ROOM, on_doubt=lambda: None
+        )
         self.runner.finisher = self.finisher
         self.chores = Chores(
             self.db,
@@ -101,7 +113,7 @@ class HandWorker:
             audit=self.beat,
         )
 
-    def finished(self, endings: Sequence[Ending], done: Finished) -> None:
+    async def finished(self, endings: Sequence[Ending], done: Finished) -> None:
         """Endings are delivered."""
         self.runner.finished(endings, done)
 
@@ -127,7 +139,7 @@ class HandWorker:
 
     async def be_there(self) -> None:
         """Publish what the program declares, and register, where that is still to be done."""
-        declared = [job.spec for job in self.program.registry]
+        declared = self.program.registry.specs()
         if self.published != declared:
             await publish(self.db, self.program.name, declared, by=NAME, whole=True)
             if self.published is None:
@@ -135,7 +147,8 @@ class HandWorker:
                 self.runner.state = await enter_lifespan(self.program, self.cleanup)
             self.published = declared
         if not self.id:
-            queues = {job.spec.queue: 1 for job in self.program.registry}
+            queues = {spec.queue: 1 for spec in declared}
+            queues |= {step.queue: 1 for spec in declared for step in spec.steps}
             label = register.label_of(self.program.name, NAME)
             self.id = await register.register(self.db, label, {**queues, **self.config.queues})
 
@@ -161,6 +174,7 @@ class HandWorker:
         for lane in await self.clock.ready():
             for run in await self.claim(lane):
                 await self.names.learn([run])
+                await self.plans.learn([run])
                 return run
         return None
 
@@ -177,10 +191,6 @@ class HandWorker:
 
     async def carry(self, run: Claimed) -> None:
         """One body, from its claim until its ending is delivered."""
-        name = self.names.job(run.job_id)
-        job = self.cast.next(name)
-        if job is not None:
-            self.runner.registry.jobs[name] = job
         self.runner.slots.setdefault(run.queue_id, Slots(1))
         self.runner.take([run])
         self.carrying = self.runner.carried[run.id]
@@ -230,11 +240,13 @@ class HandWorker:
 
 
 def address_of(program: Program) -> str:
-    """Where a process of its own finds ``program``: in a module of one of its jobs."""
+    """Where a process of its own finds ``program``: in a module of one of its jobs or steps."""
     for job in program.registry:
-        module = getattr(getattr(job.body, "fn", None), "__module__", "")
-        names = getattr(sys.modules.get(module), "__dict__", {})
-        for name, value in names.items():
-            if value is program:
-                return f"{module}:{name}"
+        steps = job.steps.values() if isinstance(job, Workflow) else ()
+        for body in (job.body, *(step.job.body for step in steps)):
+            module = getattr(getattr(body, "fn", None), "__module__", "")
+            names = getattr(sys.modules.get(module), "__dict__", {})
+            for name, value in names.items():
+                if value is program:
+                    return f"{module}:{name}"
     return ""

@@ -11,7 +11,9 @@ select min(at) as at from (
   union all
   select deadline_at from koken.run where deadline_at is not null and finished_at is null
   union all
-  select not_before from koken.hold where granted_at is null
+  select next_at from koken.bulk where state = 'running'
+  union all
+  select not_before from koken.hold where granted_at is null and isfinite(not_before)
   union all
   select case when suspect_at is not null then suspect_at + make_interval(secs => $3::float8)
               else beat_at + make_interval(secs => $2::float8) + interval '1 microsecond' end
