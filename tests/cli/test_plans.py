@@ -84,3 +84,20 @@ def test_a_plan_without_anything_that_has_begun() -> None:
         ("then", "tell   not declared   not begun yet       end"),
         ("keeps", "no outside effect may repeat"),
     ]
+
+
+def test_a_plan_of_many_steps_is_told_in_part() -> None:
+    plan = Plan(
+        verb="retry",
+        run=7,
+        job="wide",
+        again=tuple(Again(step=f"s{n}", effect=Effect.PURE) for n in range(25)),
+        then=tuple(Then(step=f"t{n}") for n in range(20)),
+        keeps=tuple(f"k{n}" for n in range(1000)),
+        stays={},
+    )
+    found = lines(plan, NOW)
+    assert len(found) == 23
+    assert found[20] == ("", "and 5 more")
+    assert found[21][1].endswith(" · t11 · t12 · and 7 more")
+    assert found[22][1].startswith("k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, and 988 more")

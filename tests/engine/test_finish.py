@@ -175,7 +175,7 @@ async def test_a_retry_by_a_person_counts_from_one_again(house: House) -> None:
         await house.finish(run, State.READY, outcome="retry")
     (run,) = await house.claim()
     await house.finish(run, State.FAILED, error='{"type": "E"}')
-    await control.retry(house.db, run_id, by="mira", reason="fixed", args='{"n": 2}')
+    await house.retry(run_id, by="mira", reason="fixed", args='{"n": 2}')
     row = await house.row(run_id)
     assert (row["state"], row["attempt"], row["lease"], row["args"]) == (
         "ready",
@@ -197,7 +197,7 @@ async def test_only_what_did_not_end_well_can_be_retried(house: House, state: st
         if state == "succeeded":
             await house.finish(run)
     with pytest.raises(Refused, match=f"run {run_id} is {state}"):
-        await control.retry(house.db, run_id, by="mira", reason=None)
+        await house.retry(run_id, by="mira", reason=None)
 
 
 async def test_finishes_of_one_batch_and_a_rescue_never_count_twice(house: House) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from koken.engine import control, publish, queues, register
+from koken.engine import publish, queues, register
 from koken.engine.claim import from_bottom, limited, shared_out
 from koken.engine.finish import Ending, finish
 from koken.engine.fire import fire
@@ -130,7 +130,7 @@ async def test_a_retried_run_keeps_the_rule_of_its_start(house: House) -> None:
     (first,) = await house.claim()
     await house.finish(first, State.FAILED)
     (second,) = await house.claim()
-    await control.retry(house.db, runs[0], by="mira", reason=None)
+    await house.retry(runs[0], by="mira", reason=None)
     assert await house.state(runs[0]) == "blocked"
     await house.finish(second)
     assert await house.state(runs[0]) == "ready"
@@ -141,10 +141,10 @@ async def test_a_skipped_run_cannot_be_retried_beside_the_one_that_goes(house: H
     first = await house.start()
     skipped = await house.start()
     with pytest.raises(Overlapping, match=f"run {first.run_id} holds its overlap key"):
-        await control.retry(house.db, skipped.run_id, by="mira", reason=None)
+        await house.retry(skipped.run_id, by="mira", reason=None)
     (run,) = await house.claim()
     await house.finish(run)
-    await control.retry(house.db, skipped.run_id, by="mira", reason=None)
+    await house.retry(skipped.run_id, by="mira", reason=None)
     assert (await house.start()).verdict == "skipped"
 
 
@@ -235,7 +235,7 @@ async def test_a_retried_run_has_its_time_in_the_queue_again(house: House) -> No
     await house.pass_time(minutes=5)
     assert await expire(house.db) == 0
     await house.finish(run, State.FAILED)
-    await control.retry(house.db, run_id, by="mira", reason=None)
+    await house.retry(run_id, by="mira", reason=None)
     await house.pass_time(seconds=59)
     assert await expire(house.db) == 0
     await house.pass_time(seconds=2)

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from koken import AsyncClient
-from koken.engine import control, move, prune
+from koken.engine import move, prune
 from koken.errors import DeclarationError, InvalidArguments, NotFound, Overlapping, Refused
 from koken.model.run import Run
 from koken.model.states import State
@@ -371,7 +371,7 @@ async def test_what_follows_comes_once_for_each_end(house: House) -> None:
     await house.rows("select koken.follow_ups($1)", [run])
     count = "select count(*) from koken.run where id <> $1"
     assert await house.value(count, run) == 1
-    await control.retry(house.db, run, by="anna", reason=None)
+    await house.retry(run, by="anna", reason=None)
     await end(house, run, State.FAILED)
     assert await house.value(count, run) == 2
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from koken.engine import claim, control, finish, parts, prune, queues
+from koken.engine import control, finish, parts, prune, queues
 from koken.engine.claim import NO_ROOM, Claimed, Room
 from koken.engine.finish import Ending, Finished
 from koken.model.states import State

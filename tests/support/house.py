@@ -7,10 +7,11 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from koken.engine import claim, finish, publish, register, start
+from koken.engine import claim, finish, publish, register, repair, start
 from koken.engine.claim import Claimed
 from koken.engine.finish import Ending, Finished
 from koken.engine.register import Label
+from koken.engine.repair import Order
 from koken.engine.start import Started
 from koken.model import codec
 from koken.model.job import JobSpec, StartOptions
@@ -91,6 +92,13 @@ class House:
             run.id, run.lease, state, **{"outcome": outcome, "part": run.is_part, **ending}
         )
         return await finish.finish(self.db, [made])
+
+    async def retry(
+        self, run_id: int, *, by: str = "anna", reason: str | None = None, args: str | None = None
+    ) -> None:
+        """A person has a run go again."""
+        order = Order(verb="retry", run_id=run_id, by=by, reason=reason, args=args)
+        await repair.repair(self.db, order)
 
     async def row(self, run_id: int) -> Mapping[str, Any]:
         """A run's row."""

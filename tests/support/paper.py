@@ -23,7 +23,7 @@ from typing import Literal, get_args
 
 from hypothesis import strategies as st
 
-from koken.model.states import State
+from koken.model.states import ENDED, State
 
 JoinName = Literal["all_succeeded", "all_done", "any_succeeded", "any_failed", "none_failed"]
 EdgeKind = Literal["order", "optional", "input"]
@@ -198,12 +198,23 @@ def legal(flow: Flow, *, fail_fast: bool) -> dict[str, frozenset[State]]:
     """The states in which each step may end.
 
     A workflow that stops at the first failure ends as any other, but which steps still come to
-    their end, are cancelled, or do not begin, is a matter of time.
+    their end, are cancelled, or do not begin, is a matter of time. Those that are there for a
+    failure are spared, and meet needs that were cancelled: they, and what comes after them, may
+    come to any end.
     """
     states = ends(flow)
     stopped = fail_fast and end_of(states) is State.FAILED
     others = {State.CANCELLED, State.BLOCKED} if stopped else set()
-    return {name: frozenset({state} | others) for name, state in states.items()}
+    found: dict[str, frozenset[State]] = {}
+    open_ended: set[str] = set()
+    for step in flow.steps:
+        after = {edge.step for edge in step.edges}
+        if stopped and (step.join in ("any_failed", "all_done") or after & open_ended):
+            open_ended.add(step.name)
+            found[step.name] = frozenset({*ENDED, State.BLOCKED})
+        else:
+            found[step.name] = frozenset({states[step.name]} | others)
+    return found
 
 
 def bodies(flow: Flow) -> dict[str, int]:

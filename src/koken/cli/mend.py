@@ -242,7 +242,8 @@ def said(
         again = f" is ready again (was {before.state}); follow it: koken watch {before.id}"
         return name, again
     moved = {
-        "retry": ", ".join(each.step for each in plan.again) or "what has not begun",
+        "retry": plans.few([each.step for each in plan.again[:5]], len(plan.again), ", ")
+        or "what has not begun",
         "skip": plan.from_step or before.step or "",
         "resolve": plan.from_step or before.step or "",
     }[plan.verb]

@@ -12,6 +12,10 @@ from koken.model.plan import Again, Plan, Then
 from koken.model.policy import Effect
 
 LABEL = 8
+MOST = 20
+"""Steps that go again which are told one by one."""
+NAMED = 12
+"""Steps that follow or stay which are told by their names."""
 EFFECTS = {
     Effect.ONCE: "once, under its key",
     Effect.UNSAFE: "unsafe: wants --force",
@@ -27,7 +31,7 @@ def draw(plan: Plan, now: datetime) -> None:
 
 def lines(plan: Plan, now: datetime) -> list[tuple[str, str]]:
     """A plan in lines, each with its label."""
-    again = [(each.step, effect(each), inputs(each, plan, now)) for each in plan.again]
+    again = [(each.step, effect(each), inputs(each, plan, now)) for each in plan.again[:MOST]]
     then = [(each.step, effect(each), waiting(each, plan, now)) for each in plan.then[:1]]
     rows = [*again, *then]
     widths = [max((len(row[place]) for row in rows), default=0) for place in range(3)]
@@ -41,6 +45,8 @@ def lines(plan: Plan, now: datetime) -> list[tuple[str, str]]:
             f"{name:<{widths[0] + 3}}{what:<{widths[1] + 3}}{text:<{widths[2] + 7}}{last}"
         ).rstrip()
         found.append((label, line))
+    if len(plan.again) > MOST:
+        found.insert(MOST, ("", f"and {len(plan.again) - MOST:,} more"))
     found.append(("keeps", " · ".join(staying(plan))))
     return found
 
@@ -71,10 +77,17 @@ def waiting(each: Then, plan: Plan, now: datetime) -> str:
 
 def following(rest: Sequence[Then], plan: Plan, now: datetime) -> str:
     """The other steps that follow, in short."""
-    return " · ".join(
+    told = [
         each.step + (f": {'; '.join(said)}" if (said := more(each, plan, now)) else "")
-        for each in rest
-    )
+        for each in rest[:NAMED]
+    ]
+    return few(told, len(rest), " · ")
+
+
+def few(told: Sequence[str], total: int, between: str) -> str:
+    """Names, and how many more there are."""
+    rest = [f"and {total - len(told):,} more"] if total > len(told) else []
+    return between.join([*told, *rest])
 
 
 def more(each: Then, plan: Plan, now: datetime) -> list[str]:
@@ -97,13 +110,16 @@ def locks(plan: Plan) -> str:
 
 def staying(plan: Plan) -> list[str]:
     """What stays, what may repeat, and how attempts count."""
-    said = [", ".join(plan.keeps)] if plan.keeps else []
-    said += [f"{name} stays {state}" for name, state in plan.stays.items()]
+    said = [few(plan.keeps[:NAMED], len(plan.keeps), ", ")] if plan.keeps else []
+    said += [f"{name} stays {state}" for name, state in list(plan.stays.items())[:NAMED]]
+    if len(plan.stays) > NAMED:
+        said.append(f"{len(plan.stays) - NAMED:,} more stay as they ended")
     if plan.undone:
-        said.append(f"undone, and so again: {', '.join(plan.undone)}")
+        said.append(f"undone, and so again: {few(plan.undone[:NAMED], len(plan.undone), ', ')}")
     effects = {each.step: each.effect for each in plan.again}
-    repeats = [f"{name} ({EFFECTS[effects[name]]})" for name in plan.may_repeat]
-    said.append(f"may repeat: {', '.join(repeats)}" if repeats else "no outside effect may repeat")
+    repeats = [f"{name} ({EFFECTS[effects[name]]})" for name in plan.may_repeat[:NAMED]]
+    told = few(repeats, len(plan.may_repeat), ", ")
+    said.append(f"may repeat: {told}" if repeats else "no outside effect may repeat")
     if plan.max_attempts is not None:
         said.append(f"attempts count from 1 of {plan.max_attempts} again")
     return said

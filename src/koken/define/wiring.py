@@ -19,6 +19,10 @@ from koken.model import graph
 from koken.model.steps import Each, Join, Need, StepSpec
 
 
+EARLY = (Join.ANY_SUCCEEDED, Join.ANY_FAILED)
+"""Rules by which a step begins while others that it needs still go."""
+
+
 def wired(sketch: Sketch) -> dict[str, StepSpec]:
     """The steps as data, by name, in the order of declaration.
 
@@ -105,7 +109,7 @@ class Wires:
         parameter = self.parameter("each", name, parameters)
         self.each = Each(name, source, of_step=source in self.sketch.drafts)
         if self.each.of_step:
-            self.needs.append(Need(source, None, hard=parameter.required))
+            self.needs.append(Need(source, None, hard=True))
         elif source not in self.sketch.arguments:
             raise self.unknown(f": each[{name!r}] names {source!r}", source)
         edges.check_each(self.sketch, self.draft, parameter, source)
@@ -138,6 +142,13 @@ class Wires:
         """The steps and arguments that the condition looks at."""
         if self.draft.condition is None:
             return
+        if self.draft.join in EARLY and any(
+            name in self.sketch.drafts for name in condition.asked(self.draft.condition)
+        ):
+            raise DeclarationError(
+                f"{self.label} joins by {self.draft.join}, so it may begin before what its when "
+                "looks at has ended. Put the condition into the step itself: raise koken.Skip."
+            )
         firm = self.draft.join is Join.ALL_SUCCEEDED or callable(self.draft.condition)
         for name, required in condition.asked(self.draft.condition).items():
             if name in self.sketch.drafts:

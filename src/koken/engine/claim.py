@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -109,23 +110,29 @@ def taken(text: str | None) -> list[Claimed]:
 
 def handed(plain: dict[str, Any]) -> Claimed:
     """One run that a worker was handed."""
-    given = plain.pop("given")
+    given, part = plain.pop("given"), plain.pop("part")
     for name in ("rank", "since_at", "logical_at"):
         plain[name] = plain[name] and datetime.fromisoformat(plain[name])
-    run = Claimed(**plain)
-    run.settle = run.settle and State(run.settle)
+    run = as_part(Claimed(**plain), part or {})
     if given is not None:
         run.inputs = Inputs(given["arguments"] or {}, given["results"] or {})
     return run
 
 
 def claimed(rows: Sequence[Row]) -> list[Claimed]:
-    """Rows of a claim; the columns stand in the order of the fields."""
-    found = [Claimed(*row) for row in rows]
-    for run in found:
-        if run.settle is not None:
-            run.settle = State(run.settle)
-    return found
+    """Rows of a claim; the columns stand in the order of the fields, the last one is ``part``."""
+    return [
+        Claimed(*row[:-1]) if row[-1] is None else as_part(Claimed(*row[:-1]), json.loads(row[-1]))
+        for row in rows
+    ]
+
+
+def as_part(run: Claimed, part: Mapping[str, Any]) -> Claimed:
+    """``run`` with what it is a part of, or is made of."""
+    for name, value in part.items():
+        setattr(run, name, value)
+    run.settle = None if run.settle is None else State(run.settle)
+    return run
 
 
 async def from_marks(

@@ -16,6 +16,7 @@ from koken.errors import InvalidArguments
 from koken.model import codec
 from koken.model.run import Failure
 from koken.model.states import State
+from koken.model.steps import Join
 from koken.store.database import Database, Row, Transaction
 from koken.store.statements import Statement
 
@@ -74,6 +75,7 @@ class Children:
     cancelled: int
     open: int
     """Released and not ended, undo steps included."""
+    not_begun: int = 0
     first_bad: str = ""
     """The step that failed first, or was cancelled."""
     error: Failure | None = None
@@ -187,6 +189,7 @@ async def children_of(db: Database, run_id: int) -> Children:
         failed=row["failed"],
         cancelled=row["cancelled"],
         open=row["open"],
+        not_begun=row["not_begun"],
         first_bad=row["first_step"] or "",
         error=failure(row["error"]),
         bad_steps=tuple(row["worst"] or ()),
@@ -244,10 +247,15 @@ async def ending(db: Database, statement: Statement) -> Row:
     return row
 
 
-async def stop_children(db: Database, run_ids: Sequence[int], reason: str) -> None:
-    """Have everything below these runs end; level by level, until all of it knows."""
+async def stop_children(
+    db: Database, run_ids: Sequence[int], reason: str, *, spared: Sequence[Join] = ()
+) -> None:
+    """Have everything below these runs end; level by level, until all of it knows.
+
+    ``spared``: steps of these runs that join so are left alone.
+    """
     for trial in range(PASSES):
-        (row,) = await db.fetch(CANCEL_CHILDREN, list(run_ids), reason)
+        (row,) = await db.fetch(CANCEL_CHILDREN, list(run_ids), reason, list(spared))
         await pass_on(db, row)
         if not row["unasked"]:
             return

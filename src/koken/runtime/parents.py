@@ -19,6 +19,7 @@ from koken.engine.claim import Claimed, Room
 from koken.engine.finish import Ending
 from koken.model import codec
 from koken.model.states import State
+from koken.model.steps import Join
 from koken.runtime import verdict
 from koken.runtime.plans import Plan, Plans
 from koken.runtime.stepping import Steps
@@ -26,6 +27,8 @@ from koken.runtime.through import Next, moved, outcome, settled, wait_for_childr
 from koken.runtime.undoing import Undo
 from koken.store.database import Database
 
+SPARED = (Join.ANY_FAILED, Join.ALL_DONE)
+"""Steps that are there for a failure go on when it stops the others."""
 FAIL_FAST = "another step failed, and the workflow stops at the first failure (fail_fast)"
 
 
@@ -88,7 +91,7 @@ class Parents:
             )
         children = await parts.children_of(self.db, run.id)
         if children.open:
-            await parts.stop_children(self.db, [run.id], FAIL_FAST)
+            await parts.stop_children(self.db, [run.id], FAIL_FAST, spared=SPARED)
             return wait_for_children(run)
         state, failure = outcome(run, children)
         if state in (State.FAILED, State.CANCELLED) and run.unwind:

@@ -102,7 +102,7 @@ class Steps:
         if run.reopens:
             return await moved(run, parts.reopen_run(self.db, run.id, run.lease, fail_fast=False))
         children = await parts.children_of(self.db, run.id)
-        if children.open:
+        if children.open or children.not_begun:  # woken early
             await parts.stop_children(self.db, [run.id], TOO_MANY)
             return wait_for_children(run)
         return await self.gathered(run, step, children)

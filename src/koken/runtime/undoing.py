@@ -70,8 +70,10 @@ class Undo:
                 given |= {key: each for key, each in value.items() if key in asked}
             elif row["state"] == State.SUCCEEDED:
                 given[plan.step(row["no"]).name] = value
+        (own,) = await self.db.fetch(parts.OWN_RESULT, run.undoes_id)
+        item = codec.decode(own["args"])
+        given |= {key: value for key, value in item.items() if key in asked}
         if name in asked:
-            (own,) = await self.db.fetch(parts.OWN_RESULT, run.undoes_id)
             given[name] = codec.decode(own["result"] or "null")
         return given
 

@@ -501,6 +501,17 @@ begin
   lock_ids := counted.lock_ids;
 end $$;
 
+-- What a run is a part of, or is made of; null for a plain one, of which nobody needs to know more.
+create function koken.part_of(r koken.run) returns json language sql stable
+return case when r.parent_id is not null or r.made is not null or r.hooks or r.unwind or r.settle is not null
+                 or r.cancel_requested_at is not null then
+  json_build_object(
+    'parent_id', r.parent_id, 'step_no', r.step_no, 'step', r.step, 'is_step', r.need_rule is not null,
+    'undoes_id', r.undoes_id, 'made', r.made, 'reopens', r.wake_below is null, 'settle', r.settle,
+    'unwind', r.unwind is true, 'cancelling', r.cancel_requested_at is not null, 'hooks', r.hooks is true,
+    'grandparent_id', (select p.parent_id from koken.run p where p.id = r.parent_id))
+end;
+
 -- Hands runs that have just become ready to the worker that made them so, as a claim would, and with what
 -- steps are given. Only in queues without a limit, as many as it has room for.
 create function koken.take_ready(p_ids bigint[], p_worker_id int, p_queue_ids int[], p_room int) returns json
@@ -531,11 +542,7 @@ begin
     'schedule_id', t.schedule_id, 'since_at', t.since_at, 'logical_at', t.logical_at, 'overlap', t.overlap,
     'overlap_key', t.overlap_key, 'seconds_left', extract(epoch from t.deadline_at - koken.now()),
     'args', coalesce(t.args, (select a.args from koken.run_args a where a.run_id = t.id), '{}')::text,
-    'version_id', t.version_id, 'parent_id', t.parent_id, 'step_no', t.step_no, 'step', t.step,
-    'is_step', t.need_rule is not null, 'undoes_id', t.undoes_id, 'made', t.made,
-    'reopens', t.wake_below is null, 'settle', t.settle, 'unwind', t.unwind is true,
-    'cancelling', t.cancel_requested_at is not null, 'hooks', t.hooks is true,
-    'grandparent_id', (select p.parent_id from koken.run p where p.id = t.parent_id),
+    'version_id', t.version_id, 'part', koken.part_of(t),
     'given', case when t.need_rule is not null and t.undoes_id is null then (
       select json_build_object(
         'arguments', case when s.takes_arguments then (
@@ -695,12 +702,14 @@ begin
 end $$;
 
 -- One pass down the trees of parents that are to end: what no worker carries ends, what runs is asked.
--- Rows in somebody's hands are passed by; unasked says how many a further pass has to look at again.
+-- Rows in somebody's hands are passed by; unasked says how many a further pass has to look at again. Of the
+-- first level, steps with one of the rules p_spared are left alone.
 create function koken.cancel_children(
-  p_ids bigint[], p_reason text, out unasked int, out queue_ids int[], out lock_ids bigint[]
+  p_ids bigint[], p_reason text, p_spared text[], out unasked int, out queue_ids int[], out lock_ids bigint[]
 ) language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   level bigint[] := p_ids;
+  spared text[] := p_spared;
   ended bigint[];
   asked int[];
   woken int[];
@@ -718,13 +727,15 @@ begin
       select c.id from koken.run c
        where c.parent_id = any(level) and c.undoes_id is null and c.finished_at is null
          and c.state in ('blocked', 'ready', 'waiting') and coalesce(c.open_children, 0) = 0 and c.unwind is not true
-       order by c.id for update skip locked)
-    update koken.run c
-       set state = 'cancelled', finished_at = koken.now(), cancel_requested_at = koken.now(), error = said,
-           wait_cause = null, wait_for = null, wake_at = null
-      from mine where c.id = mine.id and c.state in ('blocked', 'ready', 'waiting');
-    select array_agg(c.id) into ended from koken.run c
-     where c.parent_id = any(level) and c.state = 'cancelled' and c.finished_at = koken.now() and c.undoes_id is null;
+         and (c.need_rule = any(spared)) is not true
+       order by c.id for update skip locked),
+    gone as (
+      update koken.run c
+         set state = 'cancelled', finished_at = koken.now(), cancel_requested_at = koken.now(), error = said,
+             wait_cause = null, wait_for = null, wake_at = null
+        from mine where c.id = mine.id and c.state in ('blocked', 'ready', 'waiting')
+      returning c.id)
+    select array_agg(id) into ended from gone;
     if ended is not null then
       with h as (delete from koken.hold where run_id = any(ended) returning lock_id)
       select coalesce(array_agg(lock_id), '{}') into freed from h;
@@ -733,7 +744,7 @@ begin
     with mine as materialized (
       select c.id, c.state from koken.run c
        where c.parent_id = any(level) and c.undoes_id is null and c.finished_at is null
-         and c.cancel_requested_at is null
+         and c.cancel_requested_at is null and (c.need_rule = any(spared)) is not true
        order by c.id for update skip locked),
     flagged as (
       update koken.run c
@@ -756,12 +767,13 @@ begin
       queue_ids := queue_ids || followed.queue_ids;
       lock_ids := lock_ids || followed.lock_ids;
     end if;
-    select count(*) filter (where c.cancel_requested_at is null),
+    select count(*) filter (where c.cancel_requested_at is null and (c.need_rule = any(spared)) is not true),
            array_agg(c.id) filter (where c.cancel_requested_at is not null and coalesce(c.open_children, 0) > 0)
       into left_over, level
       from koken.run c
      where c.parent_id = any(level) and c.undoes_id is null and c.finished_at is null;
     unasked := unasked + left_over;
+    spared := '{}';
   end loop;
 end $$;
 

@@ -8,10 +8,6 @@ select r.id, r.lease, r.attempt, r.max_attempts, r.infra_attempt, r.max_infra_at
        case when r.args is null
             then (select a.args::text from koken.run_args a where a.run_id = r.id)
             else r.args::text end as args,
-       r.version_id, r.parent_id, r.step_no, r.step, r.need_rule is not null as is_step, r.undoes_id,
-       r.made, r.wake_below is null as reopens, r.settle, r.unwind is true as unwind,
-       r.cancel_requested_at is not null as cancelling, r.hooks is true as hooks,
-       case when r.parent_id is not null
-            then (select p.parent_id from koken.run p where p.id = r.parent_id) end as grandparent_id
+       r.version_id, koken.part_of(r)::text as part
   from koken.run r
  where r.worker_id = $1::int and r.state = 'running'

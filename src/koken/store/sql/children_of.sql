@@ -7,6 +7,7 @@ select count(*) filter (where c.undoes_id is null) as total,
        count(*) filter (where c.state = 'cancelled' and c.undoes_id is null) as cancelled,
        count(*) filter (where c.undoes_id is not null and c.state = 'failed' and c.acknowledged_at is null) as undo_failed,
        count(*) filter (where c.finished_at is null and c.open_needs is null) as open,
+       count(*) filter (where c.open_needs is not null and c.state = 'blocked' and c.undoes_id is null) as not_begun,
        (select array_agg(f.step order by f.step_no)
           from (select step, step_no from koken.run
                  where parent_id = $1::bigint and state in ('failed', 'cancelled') and undoes_id is null
