@@ -11,8 +11,9 @@ from koken.model.plan import Plan
 from koken.model.policy import Effect, Overlap
 from koken.model.run import Trigger
 from koken.model.states import State
+from koken.views.why import Why
 
 __all__ = [
     "Bulk", "Duration", "Effect", "JobOptions", "Overlap", "Plan", "State", "StepOptions",
-    "Transition", "Trigger",
+    "Transition", "Trigger", "Why",
 ]  # fmt: skip

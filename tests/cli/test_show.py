@@ -145,7 +145,8 @@ def test_running_cancelling_and_waiting_for_a_retry(koken: Koken, database_url: 
     change(
         database_url,
         "update koken.run set state = 'waiting', wait_cause = 'retry', cancel_requested_at = null,"
-        " wake_at = now() + interval '90 s'",
+        " wake_at = now() + interval '90 s',"
+        """ error = '{"type": "OSError", "message": "disk"}'""",
     )
     assert steady(koken("why", "1"))[0] == (
         "greet 1  ↻ waits for its next attempt, due in …; attempt 1 of 3 failed: OSError: disk"

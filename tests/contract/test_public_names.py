@@ -49,5 +49,6 @@ def test_names_of_koken_types() -> None:
         "StepOptions",
         "Transition",
         "Trigger",
+        "Why",
     ]
     assert [name for name in koken.types.__all__ if not hasattr(koken.types, name)] == []

@@ -101,8 +101,9 @@ An arrow from the frame, marked *each*, starts at every state in it.
 {states}
 
 A run begins as {born}.
-It is *blocked* at first when it needs other steps or wants a lock, *waiting* when its time is still to come, and
-*skipped* when its overlap rule says so.
+It is *blocked* at first when it needs other steps or wants a lock, *waiting* when its time is
+still to come, *skipped* when its overlap rule says so, and *succeeded* or *skipped* when a fork
+takes it over as it had ended.
 
 ## Waits
 

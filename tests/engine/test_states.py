@@ -37,7 +37,7 @@ def test_the_trigger_allows_what_the_table_allows() -> None:
 def test_every_state_is_live_or_ended_and_never_both() -> None:
     assert set(State) == LIVE | ENDED
     assert set() == LIVE & ENDED
-    assert {State.BLOCKED, State.READY, State.WAITING, State.SKIPPED} == BORN
+    assert {State.BLOCKED, State.READY, State.WAITING, State.SKIPPED, State.SUCCEEDED} == BORN
 
 
 def test_every_run_can_end() -> None:

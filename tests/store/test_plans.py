@@ -59,7 +59,7 @@ ENGINE: dict[str, tuple[tuple[Any, ...], set[str]]] = {
         {"run_pkey", "checkpoint_pkey"},
     ),
     "progress": (([5], [1], [50], ["x"]), {"run_pkey"}),
-    "cancel": ((5, "mira", None), {"run_pkey"}),
+    "look": ((5,), {"run_pkey"}),
 }
 LISTS = {
     "": 50,

@@ -53,7 +53,7 @@ def test_fail_fast_stops_at_the_first_failure(client_of: Hire) -> None:
     flow.step(act("S", "done", seen), name="done")
     flow.step(act("F", "a", seen), name="a", after=["done"])
     flow.step(never, name="held", after=["waits"])
-    flow.step(never, name="join", after=["a"], join="any_failed")
+    flow.step(never, name="after", after=["a"])
     client = client_of(app)
     client.failing("waits", OSError("once"))
     began = client.now
@@ -64,7 +64,7 @@ def test_fail_fast_stops_at_the_first_failure(client_of: Hire) -> None:
         "done": "succeeded",
         "a": "failed",
         "held": "cancelled",
-        "join": "cancelled",
+        "after": "cancelled",
     }
     assert seen == ["done", "a"]
     assert run.reason == "StepFailed: step a: OSError: a is broken"

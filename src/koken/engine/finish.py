@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from koken.engine.claim import NO_ROOM, Claimed, Room, taken
 from koken.engine.grant import pass_on
@@ -42,6 +43,12 @@ class Ending:
     """Whether there is something to undo, or to cancel elsewhere, when it does not end well."""
     part: bool = False
     """Whether it is part of something, or something is part of it."""
+
+    @classmethod
+    def of(cls, run: Claimed, state: State, *args: Any, **others: Any) -> Ending:
+        """What becomes of ``run``."""
+        others.setdefault("part", run.is_part)
+        return cls(run.id, run.lease, state, *args, **others)
     result: str | None = None
     error: str | None = None
     closes_failures: bool = False

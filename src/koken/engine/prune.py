@@ -13,6 +13,7 @@ from koken.store.statements import Statement, quoted
 PRUNE = Statement("prune")
 PRUNE_TICKS = Statement("prune_ticks")
 PRUNE_EVENTS = Statement("prune_events")
+PRUNE_BULKS = Statement("prune_bulks")
 PRUNE_LOCKS = Statement("prune_locks")
 PRUNE_WORKERS = Statement("prune_workers")
 PRUNE_STRAY_LINES = Statement("prune_stray_lines")
@@ -56,9 +57,10 @@ async def prune(
 
 
 async def prune_rest(db: Database, keep: Mapping[str, float]) -> None:
-    """Delete old ticks and events, workers of long ago, and locks that nobody wants."""
+    """Delete old ticks and events, bulks and workers of long ago, and locks that nobody wants."""
     await db.fetch(PRUNE_TICKS, keep["ticks"])
     await db.fetch(PRUNE_EVENTS, keep["events"])
+    await db.fetch(PRUNE_BULKS, keep["events"])
     await db.fetch(PRUNE_LOCKS)
     await db.fetch(PRUNE_WORKERS)
 

@@ -48,8 +48,9 @@ class WaitCause(StrEnum):
 LIVE = frozenset({State.BLOCKED, State.READY, State.RUNNING, State.WAITING})
 ENDED = frozenset({State.SUCCEEDED, State.FAILED, State.SKIPPED, State.CANCELLED})
 
-BORN = frozenset({State.BLOCKED, State.READY, State.WAITING, State.SKIPPED})
-"""The states in which a run may begin; a start that overlap skips is born skipped."""
+BORN = frozenset({State.BLOCKED, State.READY, State.WAITING, State.SKIPPED, State.SUCCEEDED})
+"""The states in which a run may begin; a start that overlap skips is born skipped, and what a fork
+takes over as it ended."""
 
 MOVES: dict[State, frozenset[State]] = {
     State.BLOCKED: frozenset(

@@ -37,6 +37,11 @@ class Need:
     parameter: str | None = None
     hard: bool = False
 
+    @property
+    def is_order(self) -> bool:
+        """Whether it says no more than that."""
+        return self.parameter is None and not self.hard
+
 
 @dataclass(frozen=True, slots=True)
 class Each:
@@ -127,7 +132,10 @@ class StepSpec:
             "executor": self.executor,
             "lock": self.lock.to_json() if self.lock else None,
             "effect": self.effect,
-            "needs": [[need.step, need.parameter, need.hard] for need in self.needs],
+            "needs": [
+                [need.step, need.parameter, need.hard] for need in self.needs if not need.is_order
+            ],
+            "after": [need.step for need in self.needs if need.is_order],
             "join": self.join,
             "when": self.when,
             "asks": list(self.asks),
@@ -146,14 +154,15 @@ class StepSpec:
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Self:
         """The step that ``to_json`` gave."""
+        others = {key: value for key, value in plain.items() if key != "after"}
         return cls(
             **{
-                **plain,
+                **others,
                 "backoff": Backoff(**plain["backoff"]) if plain["backoff"] else None,
                 "never_retry": tuple(plain["never_retry"]),
                 "lock": Lock(**plain["lock"]) if plain["lock"] else None,
                 "effect": Effect(plain["effect"]) if plain["effect"] else None,
-                "needs": tuple(Need(*need) for need in plain["needs"]),
+                "needs": (*(Need(*need) for need in plain["needs"]), *map(Need, plain["after"])),
                 "join": Join(plain["join"]),
                 "asks": tuple(plain["asks"]),
                 "each": Each(*plain["each"]) if plain["each"] else None,

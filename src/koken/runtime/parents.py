@@ -64,7 +64,7 @@ class Parents:
             if plan.plain:
                 return await self.workflow(run, job, plan)
         if isinstance(job.body, Graph):  # without any step
-            return Ending(run.id, run.lease, State.SUCCEEDED, result="null")
+            return Ending.of(run, State.SUCCEEDED, result="null")
         carry = whole(run, job)
         return carry if run.settle is None else await settled(self.db, run, carry)
 
@@ -102,7 +102,7 @@ class Parents:
                     self.db, run.id, run.lease, settle=state, error=error, undoing=undoing
                 )
         if state is State.SUCCEEDED:
-            return Ending(run.id, run.lease, state, result=await self.result(run, plan))
+            return Ending.of(run, state, result=await self.result(run, plan))
         return verdict.ended(run, state, failure)
 
     async def result(self, run: Claimed, plan: Plan) -> str:

@@ -55,16 +55,16 @@ class Plan:
     def last(self) -> Sequence[StepSpec]:
         """The steps that no other needs."""
         needed = {need[0] for step in self.plain for need in step["needs"]}
+        needed.update(name for step in self.plain for name in step["after"])
         return [self.step(step["no"]) for step in self.plain if step["name"] not in needed]
 
     def step(self, no: int) -> StepSpec:
-        """The step of that number, from 1; of its needs those that it looks at."""
+        """The step of that number, from 1; without needs that are order alone."""
         found = self.known.get(no)
         if found is None:
             plain = self.plain[no - 1]
-            asks = plain["asks"]
-            needs = [need for need in plain["needs"] if need[1] is not None or need[0] in asks]
-            found = self.known[no] = StepSpec.from_json({**plain, "needs": needs})
+            after = [name for name in plain["asks"] if name in plain["after"]]
+            found = self.known[no] = StepSpec.from_json({**plain, "after": after})
         return found
 
     def calendar(self, run: Claimed) -> list[Held]:
@@ -128,8 +128,8 @@ class Plans:
             return
         values: dict[tuple[int, int], Any] = {}
         for row in await parts.inputs(self.db, sorted(wanted), sorted(flows)):
-            if row["no"] == 0 or row["state"] == State.SUCCEEDED:
-                values[row["flow_id"], row["no"]] = codec.decode(row["value"] or "null")
+            if row["value"] is not None and (row["no"] == 0 or row["state"] == State.SUCCEEDED):
+                values[row["flow_id"], row["no"]] = codec.decode(row["value"])
         for run, flow_id, step, plan in steps:
             results = {
                 name: values[flow_id, plan.numbers[name]]

@@ -84,7 +84,7 @@ class Steps:
             except KokenError as error:
                 return self.failed(run, error)
             if total == 0:
-                return Ending(run.id, run.lease, State.SUCCEEDED, result="[]")
+                return Ending.of(run, State.SUCCEEDED, result="[]")
             return await moved(
                 run,
                 parts.spread_run(
@@ -149,7 +149,7 @@ class Steps:
         (found,) = await self.db.fetch(parts.LAST_CHILD, run.id)
         state = State(found["state"])
         if state is State.SUCCEEDED:
-            return Ending(run.id, run.lease, state, result=found["result"])
+            return Ending.of(run, state, result=found["result"])
         said = parts.failure(found["error"]) or Failure(type="", message="")
         message = f"{found['job']} {found['id']} {words(state)}: {said.message}".rstrip(": ")
         failure = Failure(type=said.type, message=message)

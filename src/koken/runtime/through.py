@@ -60,15 +60,14 @@ async def settled(db: Database, run: Claimed, carry: Carry | None = None) -> Nex
     if carry is not None and run.unwind and state in (State.FAILED, State.CANCELLED):
         return replace(carry, undo="*", then=verdict.ended(run, state, failure))
     if state is State.SUCCEEDED:
-        return Ending(run.id, run.lease, state)
+        return Ending.of(run, state)
     return verdict.ended(run, state, failure)
 
 
 def wait_for_children(run: Claimed) -> Ending:
     """Park until no child is open."""
-    return Ending(
-        run.id,
-        run.lease,
+    return Ending.of(
+        run,
         State.WAITING,
         "parked",
         SPENDS_NOTHING,

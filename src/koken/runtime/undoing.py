@@ -65,7 +65,9 @@ class Undo:
         wanted = [(run.parent_id, step.no, step.each is not None) for step in steps]
         given: dict[str, Any] = {}
         for row in await parts.inputs(self.db, wanted, [run.parent_id]):
-            value = codec.decode(row["value"] or "null")
+            if row["value"] is None:
+                continue
+            value = codec.decode(row["value"])
             if row["no"] == 0:
                 given |= {key: each for key, each in value.items() if key in asked}
             elif row["state"] == State.SUCCEEDED:

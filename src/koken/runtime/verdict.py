@@ -37,7 +37,7 @@ def ending(run: Claimed, job: Job[..., Any], answer: Answer, chance: float) -> E
     """
     match answer:
         case Returned(result):
-            return Ending(run.id, run.lease, State.SUCCEEDED, result=result)
+            return Ending.of(run, State.SUCCEEDED, result=result)
         case Stopped(why, detail):
             return stopped(run, job, why, detail, chance)
         case Raised():
@@ -160,13 +160,13 @@ def broken(run: Claimed, failure: Failure, chance: float) -> Ending:
 def handed_back(run: Claimed) -> Ending:
     """For a run that this worker does not carry out after all: it is ready again."""
     failure = Failure(type="HandedBack", message="its worker handed it back")
-    return Ending(run.id, run.lease, State.READY, "returned", SPENDS_NOTHING, error=text(failure))
+    return Ending.of(run, State.READY, "returned", SPENDS_NOTHING, error=text(failure))
 
 
 def unknown(run: Claimed, name: str) -> Ending:
     """For a run whose job this program does not declare: another worker may."""
     failure = Failure(type="NoBody", message=f"its worker's program has no job {name!r}")
-    return Ending(run.id, run.lease, State.READY, "returned", SPENDS_NOTHING, error=text(failure))
+    return Ending.of(run, State.READY, "returned", SPENDS_NOTHING, error=text(failure))
 
 
 def absent_step(run: Claimed, job: str, step: str) -> Ending:
@@ -179,9 +179,8 @@ def absent_step(run: Claimed, job: str, step: str) -> Ending:
 def left(run: Claimed, answer: Parked) -> Ending:
     """After a body that was left until something has happened."""
     failure = Failure(type="", message=answer.reason) if answer.reason else None
-    return Ending(
-        run.id,
-        run.lease,
+    return Ending.of(
+        run,
         State.WAITING,
         "parked",
         SPENDS_NOTHING,
@@ -196,16 +195,15 @@ def left(run: Claimed, answer: Parked) -> Ending:
 
 def ended(run: Claimed, state: State, failure: Failure, *, spent: str = SPENDS_ATTEMPT) -> Ending:
     """An end that is no success."""
-    return Ending(run.id, run.lease, state, state.value, spent, error=text(failure))
+    return Ending.of(run, state, state.value, spent, error=text(failure))
 
 
 def parked(
     run: Claimed, failure: Failure, delay: float, outcome: str, cause: WaitCause, spent: str
 ) -> Ending:
     """A wait."""
-    return Ending(
-        run.id,
-        run.lease,
+    return Ending.of(
+        run,
         State.WAITING,
         outcome,
         spent,

@@ -550,7 +550,8 @@ begin
            where f.id = t.parent_id) end,
         'results', (
           select json_object_agg(i.step, i.result) from koken.run i
-           where i.parent_id = t.parent_id and i.step_no = any(s.takes) and i.state = 'succeeded'))
+           where i.parent_id = t.parent_id and i.step_no = any(s.takes) and i.state = 'succeeded'
+             and i.result is not null))
         from koken.step s where s.version_id = t.version_id and s.no = t.step_no and s.takes is not null) end))
     into taken from t;
   return taken;
