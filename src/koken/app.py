@@ -9,8 +9,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, overload
 
-from koken.define.body import Body
 from koken.define.asynccontext import AsyncContext
+from koken.define.body import Body
 from koken.define.context import Context
 from koken.define.job import Job, declare
 from koken.define.machine import Machine

@@ -33,8 +33,9 @@ MARGIN = 5.0
 """Seconds that a busy machine may add."""
 TAKEOVER = TIMING.takeover + MARGIN
 STANDING = """
-select r.id, r.parent_id, r.step, r.state, r.wait_cause, r.wait_for, r.wake_at, r.lease, r.attempt, r.infra_attempt,
-       r.open_needs, r.made, r.open_children, r.wake_below, r.at_once, r.released, r.settle, w.name as worker, w.lost_at, r.error
+select r.id, r.parent_id, r.step, r.state, r.wait_cause, r.wait_for, r.wake_at, r.lease, r.attempt,
+       r.infra_attempt, r.open_needs, r.made, r.open_children, r.wake_below, r.at_once, r.released,
+       r.settle, w.name as worker, w.lost_at, r.error
   from koken.run r left join koken.worker w on w.id = r.worker_id
  where r.finished_at is null or r.state = 'failed' order by r.id limit 200
 """

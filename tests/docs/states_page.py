@@ -123,7 +123,7 @@ by its worker yet, is shown as *cancelling*.
 | *ready* → *running* | a worker that claims it; its lease grows by one |
 | *running* → any | the worker that holds it, by the body's answer; after a loss, who rescues it |
 | *waiting* → *ready* | the time, by whichever worker looks first |
-| *blocked* → *ready*, *waiting*, *skipped* | the steps that it needs, as the last of them ends; its lock's holder that ends |
+| *blocked* → *ready*, *waiting*, *skipped* | the last of its needs that ends; a lock's holder |
 | a live state → *cancelled* | a person, or a newer start; one that runs is asked first |
 | a live state → *failed* | also its `start_timeout` and `run_timeout` |
 | *failed*, *skipped*, *cancelled* → *ready*, *blocked* | a person's `retry` |

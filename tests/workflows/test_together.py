@@ -1,12 +1,11 @@
-"""What meets in one workflow: locks and gates, waits and cancels, undoing at several depths."""
+"""What meets in one workflow: rules, waits and cancels, and undoing at several depths."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import koken
-from koken import Lock
 from tests.workflows.acts import act, never, rows
 from tests.workflows.conftest import Hire
 
@@ -76,48 +75,6 @@ def test_items_only_when(client_of: Hire) -> None:
     run = client.run(flow, [1, 2], False)
     assert (run.result, client.states(run)) == (-1, {"item": "skipped", "total": "succeeded"})
     assert client.states(run, "item") == {}
-
-
-def test_a_lock_behind_a_gate_is_taken_when_it_opens(client_of: Hire) -> None:
-    app = koken.App("gate")
-    flow = app.workflow("flow")
-    other = app.job(lambda: 1, name="other", lock="cluster")
-    went: list[datetime] = []
-    flow.step(lambda: went.append(client.now), name="it", lock="cluster", gate="30 16 * * *")
-    client = client_of(app)
-    client.now = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
-    run = client.run(flow)
-    assert client.run(other).state == "succeeded"
-    assert client.fast_forward(run).state == "succeeded"
-    assert went == [datetime(2026, 3, 10, 16, 30, tzinfo=UTC)]
-
-
-def test_a_step_is_skipped_when_its_lock_is_held(client_of: Hire) -> None:
-    app = koken.App("held")
-    holder = app.job(act("F", "holder"), name="holder", lock="cluster", max_attempts=2, backoff="1h")
-    flow = app.workflow("flow")
-    flow.step(act("S", "a"), name="a")
-    flow.step(never, name="it", after=["a"], lock=Lock("cluster", when_held="skip"))
-    flow.step(act("S", "then"), name="then", after=["it"])
-    client = client_of(app)
-    client.run(holder)
-    run = client.run(flow)
-    assert (run.state, client.states(run)) == (
-        "succeeded",
-        {"a": "succeeded", "it": "skipped", "then": "succeeded"},
-    )
-
-
-def test_a_cancel_frees_the_lock_of_a_step(client_of: Hire) -> None:
-    app = koken.App("free")
-    flow = app.workflow("flow")
-    flow.step(act("F", "it"), name="it", lock="cluster", max_attempts=2, backoff="1h")
-    client = client_of(app)
-    first, second = client.run(flow), client.run(flow)
-    assert client.states(second) == {"it": "blocked"}
-    client.cancel(first)
-    client.drain()
-    assert client.states(second) == {"it": "waiting"}
 
 
 def test_children_of_a_step_end_before_it_does(client_of: Hire) -> None:

@@ -18,7 +18,6 @@ from koken.errors import DeclarationError
 from koken.model import graph
 from koken.model.steps import Each, Join, Need, StepSpec
 
-
 EARLY = (Join.ANY_SUCCEEDED, Join.ANY_FAILED)
 """Rules by which a step begins while others that it needs still go."""
 

@@ -49,6 +49,7 @@ class Ending:
         """What becomes of ``run``."""
         others.setdefault("part", run.is_part)
         return cls(run.id, run.lease, state, *args, **others)
+
     result: str | None = None
     error: str | None = None
     closes_failures: bool = False

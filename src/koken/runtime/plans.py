@@ -43,7 +43,10 @@ class Plan:
     @cached_property
     def places(self) -> dict[str, int]:
         """Name → place in an order in which each step comes after those that it needs."""
-        needs = {step["name"]: [need[0] for need in step["needs"]] for step in self.plain}
+        needs = {
+            step["name"]: [*(need[0] for need in step["needs"]), *step["after"]]
+            for step in self.plain
+        }
         return {name: place for place, name in enumerate(graph.order(needs))}
 
     @cached_property
