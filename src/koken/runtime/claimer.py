@@ -18,6 +18,8 @@ BOTTOM_PERIOD = 1.0
 """Seconds between two looks at the bottom of the lanes, while looking is cheap."""
 BOTTOM_SHARE = 0.1
 """Of the time since the last look that a look may cost."""
+GAP = 0.02
+"""Seconds after an empty claim in which a slot that comes free is no reason for another one."""
 AUDIT_PERIOD = 15.0
 """Seconds between two looks whether we hold what we do not know of."""
 BREATH = 0.05
@@ -58,6 +60,8 @@ class Claimer(Service):
         self.told = True
         self.in_doubt = False
         self.bottom_at = float("-inf")
+        self.empty_at = float("-inf")
+        """When a claim last came back empty."""
         self.bottom_rest = BOTTOM_PERIOD
         self.hungry: set[int] = set()
         """Queues of which this worker wants to be told."""
@@ -94,8 +98,13 @@ class Claimer(Service):
         if not room:
             return LONGEST_REST
         told, self.told = self.told, False
-        due_in = self.bottom_at + self.bottom_rest - time.monotonic()
+        now = time.monotonic()
+        due_in = self.bottom_at + self.bottom_rest - now
+        if not told and due_in > 0 and now < self.empty_at + GAP and not self.limited:
+            return self.empty_at + GAP - now
         runs, looked = await self.claim(room, told=told, due=due_in <= 0)
+        if not runs:
+            self.empty_at = time.monotonic()
         limited, again = await self.claim_limited(room)
         if len(runs) + limited >= sum(room.values()):
             self.told = self.told or (told and not looked)

@@ -15,7 +15,7 @@ from koken.engine import parts
 from koken.engine.claim import Claimed
 from koken.engine.parts import Held
 from koken.model import codec, gate, graph, window
-from koken.model.inputs import Inputs
+from koken.model.inputs import NOTHING, Inputs
 from koken.model.states import State
 from koken.model.steps import StepSpec
 from koken.store.database import Database
@@ -117,7 +117,9 @@ class Plans:
         flows: set[int] = set()
         steps: list[tuple[Claimed, int, StepSpec, Plan]] = []
         for run in runs:
-            if run.undoes_id is not None or not (run.is_step or run.is_item):
+            if run.inputs is not NOTHING or run.undoes_id is not None:
+                continue
+            if not (run.is_step or run.is_item):
                 continue
             plan = await self.plan(run.version_id)
             step, flow_id = self.spec(run, plan), flow_of(run)

@@ -81,6 +81,7 @@ declare
   deltas int[] := '{}';
   found_parents bigint[];
   found_deltas int[];
+  hooked boolean := false;
   ready bigint[];
   woken record;
   items record;
@@ -146,9 +147,11 @@ begin
       parents := parents || released_parents;
       deltas := deltas || array_fill(1, array[cardinality(released_parents)]);
     end if;
-    select array_agg(parent_id), array_agg(case when open_needs is null then -1 else 0 end)
-      into found_parents, found_deltas
-      from koken.run where id = any(ended) and parent_id is not null;
+    select array_agg(parent_id) filter (where parent_id is not null),
+           array_agg(case when open_needs is null then -1 else 0 end) filter (where parent_id is not null),
+           hooked or coalesce(bool_or(hooks), false)
+      into found_parents, found_deltas, hooked
+      from koken.run where id = any(ended);
     parents := parents || coalesce(found_parents, '{}');
     deltas := deltas || coalesce(found_deltas, '{}');
     exit when skipped is null;
@@ -189,7 +192,7 @@ begin
       end if;
     end loop;
   end if;
-  if exists (select from koken.run where id = any(all_ended) and hooks) then
+  if hooked then
     queue_ids := queue_ids || array(select koken.follow_ups(all_ended));
   end if;
 end $$;
@@ -329,7 +332,9 @@ begin
     select u.state into state from koken.run u where u.id = r.id;
   end if;
   taken := koken.take_ready(ready, r.worker_id, p_queue_ids, p_room);
-  if taken is not null then
+  if json_array_length(taken) = cardinality(ready) then
+    queue_ids := '{}';
+  elsif taken is not null then
     select coalesce(array_agg(distinct c.queue_id), '{}') into queue_ids
       from koken.run c where c.id = any(ready) and case when c.state = 'ready' then true end;
   end if;
@@ -549,9 +554,10 @@ begin
           select coalesce(f.args, (select a.args from koken.run_args a where a.run_id = f.id)) from koken.run f
            where f.id = t.parent_id) end,
         'results', (
-          select json_object_agg(i.step, i.result) from koken.run i
-           where i.parent_id = t.parent_id and i.step_no = any(s.takes) and i.state = 'succeeded'
-             and i.result is not null))
+          select json_object_agg(i.step, i.result) from unnest(s.takes) x (no), lateral (
+            select c.step, c.result from koken.run c
+             where c.parent_id = t.parent_id and c.step_no = x.no and c.state = 'succeeded'
+               and c.result is not null limit 1) i))
         from koken.step s where s.version_id = t.version_id and s.no = t.step_no and s.takes is not null) end))
     into taken from t;
   return taken;
@@ -570,7 +576,6 @@ declare
   ended bigint[];
   parked bigint[];
   freed bigint[];
-  looked bigint[];
   followed record;
 begin
   with d as materialized (
@@ -642,7 +647,7 @@ begin
     taken := koken.take_ready(followed.ready_ids, p_worker_id, p_queue_ids, p_room);
     if taken is null then
       queue_ids := queue_ids || followed.queue_ids;
-    else
+    elsif json_array_length(taken) < cardinality(followed.ready_ids) then
       -- workers of other queues are told, and of those in which something was left over
       select queue_ids || coalesce(array_agg(distinct r.queue_id), '{}') into queue_ids
         from koken.run r where r.id = any(followed.ready_ids) and case when r.state = 'ready' then true end;
