@@ -116,8 +116,8 @@ def test_backoff_function_that_cannot_be_called() -> None:
         return attempt
 
     assert refusal(report, backoff=rule) == (
-        f"job 'report': backoff is a function of (attempt, error), and {rule!r} cannot be called "
-        "so: too many positional arguments."
+        "job 'report': backoff is a function of (attempt, error), and the function rule cannot be "
+        "called so: too many positional arguments."
     )
 
 

@@ -46,6 +46,33 @@ def test_name_twice_names_both_places() -> None:
     )
 
 
+def test_workflows_that_start_each_other() -> None:
+    app = App()
+    day, week, month = (app.workflow(name) for name in ("day", "week", "month"))
+    day.step(first)
+    week.step(day)
+    month.step(week, name="weeks")
+    app.load()
+    day.step(month, name="again")
+    with pytest.raises(DeclarationError) as caught:
+        app.load()
+    assert str(caught.value) == (
+        "workflows nest without end: day.again starts month, month.weeks starts week, "
+        "week.day starts day. Take one of these steps out, or start its job from a function."
+    )
+
+
+def test_a_workflow_in_two_others_is_no_circle() -> None:
+    app = App()
+    day, week, month = (app.workflow(name) for name in ("day", "week", "month"))
+    day.step(first)
+    week.step(day)
+    month.step(day)
+    month.step(week)
+    app.load()
+    assert list(month.steps) == ["day", "week"]
+
+
 def test_app_is_a_program() -> None:
     app = App("flights", modules=["flights.jobs"], queues={"google": {"limit": 4}})
     program: Program = app

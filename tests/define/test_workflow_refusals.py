@@ -288,7 +288,7 @@ MESSAGES: list[tuple[Callable[[Flow], Any], str]] = [
     ),
     (
         lambda flow: flow.step(nothing, after=[nothing]),
-        f"nightly.nothing: after names {nothing!r}; give a step, or its name.",
+        "nightly.nothing: after names the function nothing; give a step, or its name.",
     ),
     (
         lambda flow: flow.step(nothing, after=[App().workflow("other").step(files)]),
@@ -513,7 +513,7 @@ def test_code_in_the_function_is_refused(fn: Any) -> None:
         ),
         (
             lambda app: app.workflow("flow", on_success=nothing),
-            f"job 'flow': on_success is {nothing!r}; give a job, as app.job makes it.",
+            "job 'flow': on_success is the function nothing; give a job, as app.job makes it.",
         ),
     ],
 )

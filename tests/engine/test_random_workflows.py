@@ -16,7 +16,9 @@ from koken.engine.claim import Claimed
 from koken.model.run import Run
 from koken.model.states import State
 from koken.runtime.worker import Worker
+from koken.store.database import Row, Transaction
 from koken.testing import TestClient
+from tests.support import invariants
 from tests.support.paper import (
     Flow,
     bodies,
@@ -77,6 +79,7 @@ def test_every_graph_ends_as_on_paper(flow: Flow, seed: int) -> None:
     with TestClient(app) as client:
         run = client.fast_forward(client.start(made, **arguments(flow)))
         as_on_paper(flow, run.state, stood(client, run, flow), show)
+        invariants.check(client)
     carried_out_once(flow, show)
 
 
@@ -89,6 +92,7 @@ def test_a_workflow_that_fails_fast_ends_as_any_other(flow: Flow, seed: int) -> 
         run = client.fast_forward(client.start(made, **arguments(flow)))
         states = stood(client, run, flow)
         assert client.advance("1h") == []
+        invariants.check(client)
     assert run.state == end_of(ends(flow))
     allowed = legal(flow, fail_fast=True)
     assert {name: state for name, state in states.items() if state not in allowed[name]} == {}
@@ -125,6 +129,7 @@ def test_workers_that_vanish_change_nothing(flow: Flow, seed: int) -> None:
         worker.take = take_or_vanish  # type: ignore[method-assign]
         run = client.fast_forward(client.start(made, **arguments(flow)))
         as_on_paper(flow, run.state, stood(client, run, flow), show)
+        invariants.check(client)
 
 
 async def test_every_rule_after_every_pair_of_ends(database_url: str) -> None:
@@ -138,6 +143,11 @@ async def test_many_bodies_at_once_change_nothing(seed: int, database_url: str) 
     await at_once(random_flow(dice), dice, database_url)
 
 
+async def broken(tx: Transaction) -> list[Row]:
+    """What stands as it may not."""
+    return await tx.fetch_text(invariants.BROKEN)
+
+
 async def at_once(flow: Flow, dice: random.Random, database_url: str) -> None:
     """Carry a workflow out with a real worker, and see that it is as on paper."""
     show = Show()
@@ -148,6 +158,7 @@ async def at_once(flow: Flow, dice: random.Random, database_url: str) -> None:
         await worker.start()
         run = await client.wait(await client.start(made, **arguments(flow)), timeout="60s")
         states = await standing(client.link.db, run.id, flow)
+        invariants.assert_sound(await client.link.db.run(broken))
         await worker.stop()
     as_on_paper(flow, run.state, states, show)
     carried_out_once(flow, show)

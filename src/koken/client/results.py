@@ -11,7 +11,7 @@ from koken.define.problems import by_path, invalid
 from koken.define.registry import Registry
 from koken.define.workflow import Workflow
 from koken.model import codec
-from koken.views.steps import ITEM
+from koken.model.steps import ITEM
 
 NOTHING = "Nothing was done."
 

@@ -18,6 +18,7 @@ from koken.errors import DeclarationError
 from koken.model.codec import ODD
 from koken.model.duration import Duration, seconds
 from koken.model.policy import Backoff, Effect, Overlap
+from koken.model.shown import shown
 from koken.model.states import ENDED
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -39,7 +40,7 @@ def several(value: Any, option: str, single: type | tuple[type, ...]) -> tuple[A
     if isinstance(value, single):
         return (value,)
     if not isinstance(value, Iterable):
-        raise DeclarationError(f"{option} is {value!r}; write a list")
+        raise DeclarationError(f"{option} is {shown(value)}; write a list")
     return tuple(value)
 
 
@@ -47,8 +48,8 @@ def name(value: object, option: str) -> str:
     """The name of a job or of a queue."""
     if not isinstance(value, str) or not NAME.fullmatch(value):
         raise DeclarationError(
-            f"{option} is {value!r}; a name is made of letters a-z, digits, _ . and -, and does "
-            "not begin with . or -"
+            f"{option} is {shown(value)}; a name is made of letters a-z, digits, _ . and -, and "
+            "does not begin with . or -"
         )
     if len(value) > NAME_LIMIT:
         raise DeclarationError(f"{option} has {len(value)} characters; the limit is {NAME_LIMIT}")
@@ -58,7 +59,7 @@ def name(value: object, option: str) -> str:
 def text(value: object, option: str) -> str:
     """Text for people."""
     if not isinstance(value, str):
-        raise DeclarationError(f"{option} is {value!r}; write a text")
+        raise DeclarationError(f"{option} is {shown(value)}; write a text")
     if "\x00" in value:
         raise DeclarationError(f"{option} holds a NUL character, which PostgreSQL cannot store")
     if ODD.search(value):
@@ -82,7 +83,7 @@ def tags(value: Any) -> tuple[str, ...]:
 def count(value: object, option: str, *, least: int) -> int:
     """A number of attempts."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise DeclarationError(f"{option} is {value!r}; it is a whole number from {least}")
+        raise DeclarationError(f"{option} is {shown(value)}; it is a whole number from {least}")
     if value not in COUNTS:
         raise DeclarationError(f"{option} is {value}; the limit is {COUNTS[-1]}")
     return value
@@ -92,7 +93,7 @@ def priority(value: object) -> int:
     """The priority, as PostgreSQL's smallint holds it."""
     if isinstance(value, bool) or not isinstance(value, int) or value not in PRIORITIES:
         raise DeclarationError(
-            f"priority is {value!r}; it is a whole number from {PRIORITIES[0]} to "
+            f"priority is {shown(value)}; it is a whole number from {PRIORITIES[0]} to "
             f"{PRIORITIES[-1]}, smaller first"
         )
     return value
@@ -101,7 +102,7 @@ def priority(value: object) -> int:
 def flag(value: object, option: str) -> bool:
     """Yes or no."""
     if not isinstance(value, bool):
-        raise DeclarationError(f"{option} is {value!r}; write True or False")
+        raise DeclarationError(f"{option} is {shown(value)}; write True or False")
     return value
 
 
@@ -109,7 +110,7 @@ def follower(value: Any, option: str, body: Body) -> str:
     """The name of a job that follows; it gets those arguments of ``body`` whose names it shares."""
     other = getattr(value, "body", None)
     if not isinstance(other, Body):
-        raise DeclarationError(f"{option} is {value!r}; give a job, as app.job makes it")
+        raise DeclarationError(f"{option} is {shown(value)}; give a job, as app.job makes it")
     names = body.argument_names
     for argument in other.required:
         if names is not None and argument not in names:
@@ -125,7 +126,7 @@ def length(value: Duration, option: str) -> float:
     """A length of time in seconds, more than none."""
     found = seconds(value, name=option)
     if found == 0:
-        raise DeclarationError(f"{option} is {value!r}; leave it out for no limit")
+        raise DeclarationError(f"{option} is {shown(value)}; leave it out for no limit")
     return found
 
 
@@ -135,7 +136,7 @@ def executor(value: Any, body: Body) -> str:
     if not isinstance(found, str) or (isinstance(value, str) and value not in EXECUTORS):
         meant = did_you_mean(value, EXECUTORS) if isinstance(value, str) else ""
         raise DeclarationError(
-            f"executor is {value!r}; it is {', '.join(EXECUTORS)} or an object from "
+            f"executor is {shown(value)}; it is {', '.join(EXECUTORS)} or an object from "
             f"koken.executors.{meant}"
         )
     body.check_executor(found)
@@ -154,7 +155,7 @@ def effect(value: object) -> Effect:
     except ValueError:
         meant = did_you_mean(str(value), Effect)
         raise DeclarationError(
-            f"effect is {value!r}; the effects are {', '.join(Effect)}.{meant}"
+            f"effect is {shown(value)}; the effects are {', '.join(Effect)}.{meant}"
         ) from None
 
 
@@ -167,7 +168,7 @@ def backoff(value: Any) -> Backoff | Callable[..., Any]:
     if callable(value):
         return backoff_rule(value)
     raise DeclarationError(
-        f"backoff is {value!r}; write '5m', Backoff(…), or a function of (attempt, error)"
+        f"backoff is {shown(value)}; write '5m', Backoff(…), or a function of (attempt, error)"
     )
 
 
@@ -177,7 +178,8 @@ def backoff_rule(rule: Callable[..., Any]) -> Callable[..., Any]:
         inspect.signature(rule).bind(1, Exception())
     except (TypeError, ValueError) as error:
         raise DeclarationError(
-            f"backoff is a function of (attempt, error), and {rule!r} cannot be called so: {error}"
+            f"backoff is a function of (attempt, error), and {shown(rule)} cannot be called so: "
+            f"{error}"
         ) from None
     return rule
 
@@ -187,18 +189,18 @@ def errors(value: Any) -> tuple[type[Exception], ...]:
     kinds = several(value, "never_retry", type)
     for kind in kinds:
         if not isinstance(kind, type) or not issubclass(kind, Exception):
-            raise DeclarationError(f"never_retry holds {kind!r}, which is no exception type")
+            raise DeclarationError(f"never_retry holds {shown(kind)}, which is no exception type")
     return kinds
 
 
 def keep(value: Mapping[str, Duration]) -> dict[str, float]:
     """How long ended runs stay, in seconds by outcome."""
     if not isinstance(value, Mapping):
-        raise DeclarationError(f"keep is {value!r}; write {{'succeeded': '30d', …}}")
+        raise DeclarationError(f"keep is {shown(value)}; write {{'succeeded': '30d', …}}")
     for outcome in value:
         if outcome not in OUTCOMES:
             meant = did_you_mean(str(outcome), OUTCOMES)
             raise DeclarationError(
-                f"keep names {outcome!r}; the outcomes are {', '.join(OUTCOMES)}.{meant}"
+                f"keep names {shown(outcome)}; the outcomes are {', '.join(OUTCOMES)}.{meant}"
             )
     return {outcome: seconds(kept, name=f"keep[{outcome!r}]") for outcome, kept in value.items()}

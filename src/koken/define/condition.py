@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 from koken.errors import DeclarationError
+from koken.model.shown import shown
 
 Condition = Mapping[str, tuple[Any, ...]] | Callable[..., object]
 """By the name of a step or an argument the values that let the step go, or a predicate."""
@@ -23,10 +24,10 @@ def read(option: Any) -> Condition:
     """
     if isinstance(option, Mapping):
         if not option or not all(isinstance(name, str) for name in option):
-            raise DeclarationError(f"when is {option!r}; {EXAMPLE}")
+            raise DeclarationError(f"when is {shown(option)}; {EXAMPLE}")
         return {name: values_of(wanted) for name, wanted in option.items()}
     if not callable(option) or isinstance(option, type):
-        raise DeclarationError(f"when is {option!r}; {EXAMPLE}")
+        raise DeclarationError(f"when is {shown(option)}; {EXAMPLE}")
     predicate: Callable[..., object] = option
     if inspect.iscoroutinefunction(predicate):
         raise DeclarationError(f"when is the async def {called(predicate)}; write it as a def")

@@ -19,6 +19,7 @@ from koken.errors import DeclarationError
 from koken.model.duration import Duration
 from koken.model.job import JobSpec, StartOptions
 from koken.model.policy import Backoff, Overlap
+from koken.model.shown import shown
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -181,7 +182,9 @@ def check_target(target: Any) -> None:
     if isinstance(target, Body) or inspect.ismethod(target):
         return
     if not callable(target) or not inspect.isfunction(inspect.unwrap(target)):
-        raise DeclarationError(f"{target!r} is neither a function nor a body from koken.executors.")
+        raise DeclarationError(
+            f"{shown(target)} is neither a function nor a body from koken.executors."
+        )
 
 
 def own_name(target: Any) -> str:

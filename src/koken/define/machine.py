@@ -15,6 +15,7 @@ from koken.define.registry import Registry
 from koken.define.rules import Guard, Who, asking, guarding
 from koken.define.spelling import did_you_mean, spelt
 from koken.errors import DeclarationError
+from koken.model.shown import shown
 
 State = str | Enum
 PART = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
@@ -182,7 +183,7 @@ class Machine:
     def check_job(self, job: object) -> None:
         """Refuse what is no job of this program."""
         if not isinstance(job, Job):
-            raise DeclarationError(f"{job!r} is no job; declare it with @app.job")
+            raise DeclarationError(f"{shown(job)} is no job; declare it with @app.job")
         known = self.registry.jobs.get(job.name)
         if known is None or known.body is not job.body:
             raise DeclarationError(
@@ -267,7 +268,7 @@ def texts(states: Any) -> tuple[str, ...]:
         value = each.value if isinstance(each, Enum) else each
         if not isinstance(value, str):
             raise DeclarationError(
-                f"{each} stands for {value!r}; a state is a text, as the column has it. Use a "
+                f"{each} stands for {shown(value)}; a state is a text, as the column has it. Use a "
                 "StrEnum, or write states=[each.name for each in …]"
             )
         found.append(checks.filled(value, "a state"))

@@ -17,6 +17,7 @@ from koken.define.asynccontext import AsyncContext
 from koken.errors import DeclarationError
 from koken.model.duration import Duration, seconds
 from koken.model.outcome import Fail, Retry, Snooze
+from koken.model.shown import shown
 
 I = TypeVar("I", contravariant=True)  # noqa: E741  # item, handle, result
 H = TypeVar("H")
@@ -52,7 +53,7 @@ class Stall:
         max_submits: int = 3,
     ) -> None:
         if type(max_submits) is not int or max_submits < 1:
-            raise DeclarationError(f"max_submits is {max_submits!r}; it counts from 1")
+            raise DeclarationError(f"max_submits is {shown(max_submits)}; it counts from 1")
         limit = None if in_flight is None else length(in_flight, "in_flight")
         object.__setattr__(self, "no_handle", length(no_handle, "no_handle"))
         object.__setattr__(self, "in_flight", limit)

@@ -16,6 +16,7 @@ from koken.model.duration import Duration
 from koken.model.job import QUEUE_DEFAULT, JobSpec
 from koken.model.policy import Backoff, Effect, Lock, Overlap
 from koken.model.schedule import Schedule
+from koken.model.shown import shown
 
 BackoffRule = Callable[[int, Exception], Duration | None]
 """Gets the number of the attempt that failed and its error; gives the wait, or None: give up."""
@@ -102,7 +103,7 @@ def job_name(value: object) -> str:
     try:
         return checks.name(value, "name")
     except DeclarationError as error:
-        raise DeclarationError(f"job {value!r}: {error}.") from None
+        raise DeclarationError(f"job {shown(value)}: {error}.") from None
 
 
 def given(options: Mapping[str, Any], job: str) -> dict[str, Any]:

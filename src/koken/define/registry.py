@@ -6,12 +6,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Protocol
 
 from koken.define.job import Job
 from koken.define.spelling import did_you_mean
 from koken.define.workflow import Workflow
 from koken.errors import DeclarationError, NotFound
+from koken.model import graph
 from koken.model.job import JobSpec
 
 Lifespan = Callable[[], AbstractContextManager[Any] | AbstractAsyncContextManager[Any]]
@@ -71,6 +73,26 @@ class Registry:
         """Raise ``DeclarationError`` when the steps of a workflow do not fit together."""
         for job in self.jobs.values():
             job.body.complete(job.declared)
+        self.refuse_nesting()
+
+    def refuse_nesting(self) -> None:
+        """Refuse workflows of which each starts the other: every run would hold one more."""
+        flows = {name: job for name, job in self.jobs.items() if isinstance(job, Workflow)}
+        starts = {
+            name: {
+                step.target.name: step.job.name
+                for step in flow.steps.values()
+                if step.target is not None and step.target.name in flows
+            }
+            for name, flow in flows.items()
+        }
+        way = graph.cycle(starts)[::-1]
+        if way:
+            steps = (f"{starts[one][other]} starts {other}" for one, other in pairwise(way))
+            raise DeclarationError(
+                f"workflows nest without end: {', '.join(steps)}. Take one of these steps out, or "
+                "start its job from a function."
+            )
 
     def unknown(self, name: str) -> str:
         """The message for a name that no job has."""

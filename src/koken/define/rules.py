@@ -8,6 +8,7 @@ from typing import Any
 
 from koken.define import checks
 from koken.errors import DeclarationError
+from koken.model.shown import shown
 
 Guard = Callable[[Mapping[str, Any]], str | None]
 """Gets the row; gives None, or the text that refuses."""
@@ -36,7 +37,7 @@ def asking(who: Who | Iterable[str] | None) -> Who | tuple[str, ...] | None:
 def check_rule(rule: Any, option: str, form: str, example: tuple[Any, ...]) -> None:
     """Refuse a function that cannot be called so, or not here and now."""
     if not callable(rule):
-        raise DeclarationError(f"{option} is {rule!r}; write a function of {form}")
+        raise DeclarationError(f"{option} is {shown(rule)}; write a function of {form}")
     if inspect.iscoroutinefunction(rule):
         raise DeclarationError(
             f"{option} is async def, but it is asked while the row is held. Write def"
@@ -45,5 +46,5 @@ def check_rule(rule: Any, option: str, form: str, example: tuple[Any, ...]) -> N
         inspect.signature(rule).bind(*example)
     except (TypeError, ValueError) as error:
         raise DeclarationError(
-            f"{option} is a function of {form}, and {rule!r} cannot be called so: {error}"
+            f"{option} is a function of {form}, and {shown(rule)} cannot be called so: {error}"
         ) from None

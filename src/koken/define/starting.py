@@ -13,6 +13,7 @@ from koken.errors import DeclarationError
 from koken.model import zones
 from koken.model.duration import seconds
 from koken.model.job import StartOptions
+from koken.model.shown import shown
 
 KEY_LIMIT = 500
 """Characters of an idempotency key."""
@@ -40,7 +41,7 @@ def changed(job: str, before: StartOptions, wanted: Mapping[str, Any]) -> StartO
 def aware(value: datetime) -> datetime:
     """An instant; refuses one without a time zone."""
     if not isinstance(value, datetime):
-        raise ValueError(f"{value!r} is not an instant; give a datetime with a time zone")
+        raise ValueError(f"{shown(value)} is not an instant; give a datetime with a time zone")
     if value.utcoffset() is None:
         raise ValueError(f"{value.isoformat()} has no time zone; add one, such as tzinfo=UTC")
     return zones.within_years(value)

@@ -15,6 +15,7 @@ from koken.model import gate, window
 from koken.model.accept import Accept
 from koken.model.duration import Duration
 from koken.model.policy import Backoff, Effect, Lock
+from koken.model.shown import shown
 from koken.model.steps import Join, WindowMissed
 
 JoinName = Literal["all_succeeded", "all_done", "any_succeeded", "any_failed", "none_failed"]
@@ -115,7 +116,7 @@ def own(chosen: Mapping[str, Any]) -> dict[str, Any]:
 def acceptance(value: object) -> Accept | None:
     """How many items must succeed."""
     if value is not None and not isinstance(value, Accept):
-        raise DeclarationError(f"accept is {value!r}; write Accept(0.95)")
+        raise DeclarationError(f"accept is {shown(value)}; write Accept(0.95)")
     return value
 
 
@@ -126,7 +127,7 @@ def join(value: Any) -> Join:
     except ValueError:
         meant = did_you_mean(str(value), Join)
         raise DeclarationError(
-            f"join is {value!r}; the rules are {', '.join(Join)}.{meant}"
+            f"join is {shown(value)}; the rules are {', '.join(Join)}.{meant}"
         ) from None
 
 
@@ -148,4 +149,4 @@ def missed(value: Any) -> WindowMissed:
         return "skip"
     if value == "fail":
         return "fail"
-    raise DeclarationError(f'window_missed is {value!r}; it is "skip" or "fail"')
+    raise DeclarationError(f'window_missed is {shown(value)}; it is "skip" or "fail"')

@@ -29,6 +29,7 @@ from koken.define.stepoptions import KNOWN, KNOWN_UNDO, UndoOptions
 from koken.define.wiring import wired
 from koken.errors import DeclarationError
 from koken.model.outcome import Cancel, Fail, Retry, Skip, Snooze
+from koken.model.shown import shown
 from koken.model.steps import StepSpec
 
 P = ParamSpec("P")
@@ -254,9 +255,9 @@ def references(sketch: Sketch, chosen: Mapping[str, Any]) -> dict[str, Any]:
         ("each", {} if each is None else each, '{"file": files}'),
     ):
         if not isinstance(value, Mapping):
-            raise DeclarationError(f"{option} is {value!r}; write {example}")
+            raise DeclarationError(f"{option} is {shown(value)}; write {example}")
     if each is not None and len(each) != 1:
-        raise DeclarationError(f'each is {each!r}; it names one parameter: {{"file": files}}')
+        raise DeclarationError(f'each is {shown(each)}; it names one parameter: {{"file": files}}')
     pair = next(iter(each.items())) if each else None
     return {
         "after": tuple(reference(sketch, "after", step) for step in after),
@@ -272,7 +273,7 @@ def reference(sketch: Sketch, option: str, step: Any) -> str:
     if isinstance(step, str):
         return step
     if not isinstance(step, Step):
-        raise DeclarationError(f"{option} names {step!r}; give a step, or its name")
+        raise DeclarationError(f"{option} names {shown(step)}; give a step, or its name")
     if step.sketch is not sketch:
         raise DeclarationError(
             f"{option} names {step.name!r}, which is a step of {step.sketch.name}"

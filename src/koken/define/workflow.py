@@ -34,6 +34,7 @@ from koken.define.wiring import wired
 from koken.errors import DeclarationError
 from koken.model.job import JobSpec
 from koken.model.outcome import Cancel, Fail, Retry, Skip, Snooze
+from koken.model.shown import shown
 from koken.model.steps import StepSpec
 
 P = ParamSpec("P")
@@ -186,7 +187,7 @@ def declare_workflow(target: Any, chosen: Mapping[str, Any]) -> Workflow[...]:
         raise DeclarationError(f"{target.name} is a job already. A workflow is declared by itself.")
     if not isinstance(target, str) and not inspect.isfunction(target):
         raise DeclarationError(
-            f"{target!r} is neither a name nor a function. "
+            f"{shown(target)} is neither a name nor a function. "
             'Write @app.workflow over an empty function, or app.workflow("name").'
         )
     fn = None if isinstance(target, str) else target

@@ -19,6 +19,8 @@ MAKE_BULK = Statement("make_bulk")
 MOVE_BULK = Statement("move_bulk")
 REFUSE_IN_BULK = Statement("refuse_in_bulk")
 TAKE_FROM_BULK = Statement("take_from_bulk")
+AT_ONCE = 50
+"""Runs that one sweep takes, of all bulks together."""
 MOVES = {"pause": ("running",), "resume": ("paused", "stopped"), "stop": ("running", "paused")}
 STATES = {"pause": "paused", "resume": "running", "stop": "stopped"}
 
@@ -53,7 +55,7 @@ async def move(db: Database, bulk_id: int, verb: str, *, by: str, reason: str | 
 async def sweep(db: Database) -> None:
     """Retry what is due of all bulks."""
     await db.fetch(CHECK_BULK)
-    rows = await db.fetch(TAKE_FROM_BULK)
+    rows = await db.fetch(TAKE_FROM_BULK, AT_ONCE)
     for row in rows:
         order = Order(
             verb="retry",

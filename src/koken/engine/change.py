@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from koken.engine.ground import BAD, Flow, Ground, Part
+from koken.engine.ground import Flow, Ground, Part
 from koken.engine.legal import check_going, refused
 from koken.model.plan import Again, Input, Then
-from koken.model.states import State
+from koken.model.states import BAD, State
 from koken.model.steps import Join, StepSpec
 
 

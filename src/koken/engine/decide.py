@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from koken.engine.change import Change, Declared
-from koken.engine.ground import BAD, RECORDED, Flow, Part
+from koken.engine.ground import RECORDED, Flow, Part
 from koken.engine.legal import SAID, check_declare, check_going, check_needs, not_ended, refused
 from koken.errors import NotFound
 from koken.model.durable import MAP, STEP
 from koken.model.plan import Again
-from koken.model.states import State
+from koken.model.states import BAD, State
 
 RETRIABLE = (State.FAILED, State.CANCELLED, State.SKIPPED)
 

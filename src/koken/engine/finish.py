@@ -8,6 +8,7 @@ from typing import Any
 
 from koken.engine.claim import NO_ROOM, Claimed, Room, taken
 from koken.engine.grant import pass_on
+from koken.engine.parts import stop_children
 from koken.model.states import State, WaitCause
 from koken.store.database import Database, Row, Transaction
 from koken.store.statements import Statement
@@ -41,6 +42,8 @@ class Ending:
     """A run that waits for children wakes when no more than so many are open."""
     unwind: bool = False
     """Whether there is something to undo, or to cancel elsewhere, when it does not end well."""
+    settle: State | None = None
+    """The state that it ends in, when it does not end here."""
     part: bool = False
     """Whether it is part of something, or something is part of it."""
 
@@ -106,6 +109,7 @@ async def finish_parts(db: Database, batch: Sequence[Ending], room: Room, done: 
         [each.wait_for for each in batch],
         [each.wake_below for each in batch],
         [each.unwind for each in batch],
+        [each.settle for each in batch],
         room.worker_id,
         list(room.queue_ids),
         room.slots,
@@ -115,6 +119,8 @@ async def finish_parts(db: Database, batch: Sequence[Ending], room: Room, done: 
     done.moved |= dict(zip(row["ids"] or (), states, strict=True))
     done.taken = taken(row["taken"])
     done.ready_queues |= await pass_on(db, row)
+    if row["stopping"]:
+        await stop_children(db, row["stopping"], "the run that started it has ended")
 
 
 async def in_one(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,7 +14,7 @@ from koken.model import gate
 from koken.model.graph import downstream
 from koken.model.policy import Effect
 from koken.model.states import State, WaitCause
-from koken.model.steps import StepSpec
+from koken.model.steps import ITEM, StepSpec
 from koken.store.database import Row, Transaction
 from koken.store.statements import Statement
 
@@ -25,8 +24,6 @@ REPAIR_PARTS = Statement("repair_parts")
 REPAIR_UNDONE = Statement("repair_undone")
 VERSION_SPEC = Statement("version_spec")
 RECORDED = Statement("recorded")
-ITEM = re.compile(r"(?P<step>.*)\[(?P<no>\d{1,9})\]")
-BAD = (State.FAILED, State.CANCELLED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

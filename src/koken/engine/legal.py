@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from koken.engine.ground import BAD, Flow, Part
+from koken.engine.ground import Flow, Part
 from koken.errors import KokenError, Refused
-from koken.model.states import State
+from koken.model.states import BAD, State
 from koken.model.steps import Join
 
 SAID = {State.SKIPPED: "skip", State.SUCCEEDED: "resolve"}

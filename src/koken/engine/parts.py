@@ -37,7 +37,7 @@ OWN_RESULT = Statement("own_result")
 START_CHILD = Statement("start_child")
 UNDOABLE = Statement("undoable")
 PASSES = 50
-"""Looks at the tree below a run that is to end; then the sweep goes on with it."""
+"""Looks at a level below a run that is to end; then the sweep goes on with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,12 +254,16 @@ async def stop_children(
 
     ``spared``: steps of these runs that join so are left alone.
     """
-    for trial in range(PASSES):
-        (row,) = await db.fetch(CANCEL_CHILDREN, list(run_ids), reason, list(spared))
+    level = list(run_ids)
+    trial = 0
+    while level and trial < PASSES:
+        (row,) = await db.fetch(CANCEL_CHILDREN, level, reason, list(spared))
         await pass_on(db, row)
-        if not row["unasked"]:
-            return
-        await asyncio.sleep(random.uniform(0, min(0.005 * 2**trial, 0.2)))
+        if row["unasked"]:
+            trial += 1
+            await asyncio.sleep(random.uniform(0, min(0.005 * 2**trial, 0.2)))
+        else:
+            level, spared, trial = row["below_ids"], (), 0
 
 
 async def stop_rest(db: Database) -> None:

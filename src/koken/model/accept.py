@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from koken.errors import DeclarationError
+from koken.model.shown import shown
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -24,10 +25,12 @@ class Accept:
 
     def __init__(self, share: float, *, of: int = 1, at_least: int = 1) -> None:
         if type(share) not in (int, float) or not 0 <= share <= 1:
-            raise DeclarationError(f"accept is {share!r}; it is a share from 0 to 1, such as 0.95")
+            raise DeclarationError(
+                f"accept is {shown(share)}; it is a share from 0 to 1, such as 0.95"
+            )
         for name, number, least in (("of", of, 1), ("at_least", at_least, 0)):
             if type(number) is not int or number < least:
-                raise DeclarationError(f"accept: {name} is {number!r}; it counts from {least}")
+                raise DeclarationError(f"accept: {name} is {shown(number)}; it counts from {least}")
         object.__setattr__(self, "share", float(share))
         object.__setattr__(self, "of", of)
         object.__setattr__(self, "at_least", at_least)

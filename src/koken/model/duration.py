@@ -7,6 +7,8 @@ import re
 import sys
 from datetime import timedelta
 
+from koken.model.shown import shown
+
 Duration = timedelta | float | str
 """A length of time: a ``timedelta``, seconds as a number, or text such as ``"1d 6h"``."""
 
@@ -24,7 +26,9 @@ def seconds(value: Duration, *, name: str = "duration") -> float:
     Raises ``ValueError`` when it is no duration, is negative, is not finite or is far too long.
     """
     if isinstance(value, bool) or not isinstance(value, timedelta | int | float | str):
-        raise ValueError(f"{name} is {value!r}; write seconds, a timedelta or a text like '90s'")
+        raise ValueError(
+            f"{name} is {shown(value)}; write seconds, a timedelta or a text like '90s'"
+        )
     if isinstance(value, timedelta):
         length = value.total_seconds()
     elif isinstance(value, str):

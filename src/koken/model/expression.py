@@ -10,6 +10,7 @@ from koken.errors import DeclarationError
 from koken.model import cron, duration, english, eventbridge, interval, zones
 from koken.model.eventbridge import Once
 from koken.model.interval import EPOCH, Interval
+from koken.model.shown import shown
 from koken.model.wallclock import MINUTE, TICK, WallTimes
 
 
@@ -78,7 +79,7 @@ def parse(expression: str, timezone: str = "UTC", *, anchor: datetime | None = N
 def text_of(value: object) -> str:
     """``value``, which must be a text with something in it."""
     if not isinstance(value, str) or not value.strip():
-        raise DeclarationError(f"{value!r} is no expression. Write '0 2 * * *' or '5m'.")
+        raise DeclarationError(f"{shown(value)} is no expression. Write '0 2 * * *' or '5m'.")
     return value
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from koken.errors import DeclarationError
 from koken.model.duration import Duration, seconds
+from koken.model.shown import shown
 
 LONGEST_DELAY = 10 * 365 * 86400.0
 """Seconds; the longest wait between two attempts that is stored, whatever a job asks for."""
@@ -75,7 +76,7 @@ class Backoff:
         jitter: float = 0.25,
     ) -> None:
         if kind not in ("fixed", "linear", "exponential"):
-            raise DeclarationError(f"backoff is {kind!r}; it is fixed, linear or exponential")
+            raise DeclarationError(f"backoff is {shown(kind)}; it is fixed, linear or exponential")
         if not 0 <= jitter <= 1:
             raise DeclarationError(f"jitter is {jitter}; it is a share from 0 to 1")
         object.__setattr__(self, "kind", kind)
@@ -141,7 +142,7 @@ class Lock:
         if not key:
             raise DeclarationError("a lock needs a key, such as 'customer:{customer_id}'")
         if type(limit) is not int or limit < 1:
-            raise DeclarationError(f"lock {key!r}: limit is {limit!r}; it counts from 1")
+            raise DeclarationError(f"lock {key!r}: limit is {shown(limit)}; it counts from 1")
         try:
             object.__setattr__(self, "mode", LockMode(mode))
             object.__setattr__(self, "when_held", WhenHeld(when_held))

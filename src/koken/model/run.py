@@ -47,13 +47,18 @@ class Failure:
     traceback: str = ""
     blocker: int | None = None
     """The run that stood in the way, where one did."""
+    open_undos: tuple[str, ...] = ()
+    """What was to be undone after it, and is not."""
 
     @property
     def in_line(self) -> str:
         """One line: the type where it tells more than the message."""
-        if self.type in ("", "Skip", "Cancel", "Fail"):
-            return self.message
-        return f"{self.type}: {self.message}".rstrip(": ")
+        line = self.message
+        if self.type not in ("", "Skip", "Cancel", "Fail"):
+            line = f"{self.type}: {self.message}".rstrip(": ")
+        if self.open_undos:
+            line = f"{line}; failed: {', '.join(self.open_undos)}".removeprefix("; ")
+        return line
 
     def to_json(self) -> dict[str, Any]:
         """As plain values, without what is empty."""
@@ -62,6 +67,8 @@ class Failure:
             plain["traceback"] = self.traceback
         if self.blocker is not None:
             plain["blocker"] = str(self.blocker)
+        if self.open_undos:
+            plain["open_undos"] = list(self.open_undos)
         return plain
 
     @classmethod
@@ -73,6 +80,7 @@ class Failure:
             message=plain.get("message", ""),
             traceback=plain.get("traceback", ""),
             blocker=None if blocker is None else int(blocker),
+            open_undos=tuple(plain.get("open_undos", ())),
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from koken.errors import DeclarationError
 from koken.model import duration
 from koken.model.duration import Duration
+from koken.model.shown import shown
 
 MOST_CAUGHT_UP = 10_000
 """Missed due times that are made up for one by one."""
@@ -43,14 +44,14 @@ def is_json(value: object) -> bool:
 def name(value: object) -> str:
     """The name, a text."""
     if not isinstance(value, str):
-        raise DeclarationError(f"name is {value!r}; write a text.")
+        raise DeclarationError(f"name is {shown(value)}; write a text.")
     return value
 
 
 def limit(value: object) -> int:
     """The limit, a whole number above 0."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise DeclarationError(f"catchup_limit is {value!r}; write a whole number above 0.")
+        raise DeclarationError(f"catchup_limit is {shown(value)}; write a whole number above 0.")
     if value > MOST_CAUGHT_UP:
         raise DeclarationError(f"catchup_limit is {value}; the most is {MOST_CAUGHT_UP:,}.")
     return value
@@ -70,7 +71,7 @@ def instant(value: object, *, name: str) -> datetime | None:
         return None
     if not isinstance(value, datetime) or value.utcoffset() is None:
         raise DeclarationError(
-            f"{name} is {value!r}; write an instant with its offset, such as "
+            f"{name} is {shown(value)}; write an instant with its offset, such as "
             "2026-12-01T00:00:00+01:00."
         )
     return value.astimezone(UTC)

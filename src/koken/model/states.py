@@ -45,6 +45,8 @@ class WaitCause(StrEnum):
     GATE = "gate"
 
 
+BAD = (State.FAILED, State.CANCELLED)
+"""Ends that are not good ones."""
 LIVE = frozenset({State.BLOCKED, State.READY, State.RUNNING, State.WAITING})
 ENDED = frozenset({State.SUCCEEDED, State.FAILED, State.SKIPPED, State.CANCELLED})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,6 +12,8 @@ from koken.model.accept import Accept
 from koken.model.policy import Backoff, Effect, Lock
 
 WindowMissed = Literal["skip", "fail"]
+ITEM = re.compile(r"(?P<step>.*)\[(?P<no>\d{1,9})\]")
+"""How an item is called: ``table[3]`` is the fourth of the step ``table``."""
 
 
 class Join(StrEnum):

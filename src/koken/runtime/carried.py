@@ -12,7 +12,7 @@ from koken.runtime.host import RunHost
 class Carried:
     """A run that this worker holds until its ending is delivered."""
 
-    __slots__ = ("at_work", "executor", "host", "run", "stop", "task")
+    __slots__ = ("at_work", "cleans_up", "executor", "host", "run", "stop", "task")
 
     def __init__(self, run: Claimed) -> None:
         self.run = run
@@ -21,6 +21,8 @@ class Carried:
         self.task: asyncio.Task[None] | None = None
         self.at_work = False
         """Whether its body has begun and not ended yet."""
+        self.cleans_up = False
+        """Whether its run has ended in all but name, and it is asked what is to be undone."""
         self.stop = ""
         """Why it is to stop; empty while it may go on."""
 

@@ -215,6 +215,7 @@ class Runner:
     async def carried_out(self, carried: Carried, carry: Carry, name: str) -> Ending | Moved | None:
         """Carry out a body; when its run does not end well, find what is to be undone first."""
         run = carried.run
+        carried.cleans_up = carry.then is not None
         answer = await self.answer(carried, carry, name)
         if carry.then is not None:
             return await self.parents.undo.done(run, carry.then, answer)
@@ -223,6 +224,8 @@ class Runner:
             return None
         unwind = run.unwind or (carried.host is not None and carried.host.unwind)
         if unwind and found.state in (State.FAILED, State.CANCELLED):
+            carried.cleans_up = True
+            carried.stop = ""
             answer = await self.answer(carried, replace(carry, undo="*", then=found), name)
             return await self.parents.undo.done(run, found, answer)
         if found.state is State.SUCCEEDED and run.parent_id is None:
@@ -248,9 +251,8 @@ class Runner:
 
     def assignment(self, run: Claimed, carry: Carry, name: str) -> Assignment:
         """The facts that the executor gets."""
-        limits = [each for each in (carry.job.spec.timeout, run.seconds_left) if each is not None]
-        if carry.then is not None:
-            limits = []
+        whole = run.seconds_left if carry.then is None else None  # what cleans up has its own time
+        limits = [each for each in (carry.job.spec.timeout, whole) if each is not None]
         return Assignment(
             run_id=carry.of or run.id,
             root_id=run.root_id or run.id,
@@ -313,6 +315,8 @@ class Runner:
         for run_id in list(run_ids):
             carried = self.carried.get(run_id)
             if carried is None or carried.stop not in ("", "silence"):
+                continue
+            if carried.cleans_up and why == "cancel":
                 continue
             carried.stop = why
             if carried.host is not None and carried.executor is not None:

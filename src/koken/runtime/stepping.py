@@ -13,7 +13,7 @@ from koken.engine import parts
 from koken.engine.claim import Claimed
 from koken.engine.finish import Ending
 from koken.engine.parts import Children
-from koken.errors import Conflict, KokenError
+from koken.errors import Conflict, InvalidArguments, KokenError, NotFound
 from koken.executors.base import Raised, raised
 from koken.model import codec
 from koken.model.run import Failure
@@ -24,6 +24,8 @@ from koken.runtime.plans import Plan, Plans, flow_of
 from koken.runtime.through import Carry, Next, moved, settled, told, wait_for_children, words
 from koken.store.database import Database
 
+REFUSALS = (InvalidArguments, NotFound, Conflict)
+"""Errors that are the step's; of others, such as a database that is away, it is not to blame."""
 TOO_MANY = "more items failed than are borne"
 
 
@@ -81,7 +83,7 @@ class Steps:
             flow_id = flow_of(run)
             try:
                 total = await parts.count_items(self.db, flow_id, source, argument, step=step.name)
-            except KokenError as error:
+            except REFUSALS as error:
                 return self.failed(run, error)
             if total == 0:
                 return Ending.of(run, State.SUCCEEDED, result="[]")
@@ -124,11 +126,10 @@ class Steps:
         counts = {
             "items": total,
             "succeeded": children.succeeded,
-            "skipped": children.skipped + bad,
+            "skipped": children.skipped + children.failed,
+            **({"cancelled": children.cancelled} if children.cancelled else {}),
         }
-        return Ending(
-            run.id, run.lease, State.SUCCEEDED, result=codec.encode(counts, name="counts")
-        )
+        return Ending.of(run, State.SUCCEEDED, result=codec.encode(counts, name="the counts"))
 
     async def child(self, run: Claimed, step: StepSpec, carry: Carry) -> Next:
         """A step that is another job: start it, wait for it, take over what it came to."""
@@ -142,7 +143,7 @@ class Steps:
                 args = carry.job.body.bind_plain(carry.args)
                 key = f"step:{run.id}:{run.made or 0}"
                 ended = await parts.start_child(self.db, run.id, step.job or "", args, key=key)
-            except KokenError as error:
+            except REFUSALS as error:
                 return self.failed(run, error, carry.job)
             if not ended:
                 return wait_for_children(run)

@@ -91,10 +91,7 @@ def outcome(run: Claimed, children: Children) -> tuple[State, Failure]:
         state, failure = State.FAILED, Failure(type="StepFailed", message=said)
     else:
         state, failure = State.SUCCEEDED, Failure(type="", message="")
-    if children.undo_failed:
-        names = ", ".join(children.undo_failed)
-        failure = replace(failure, message=f"{failure.message}; failed: {names}".lstrip("; "))
-    return state, failure
+    return state, replace(failure, open_undos=tuple(children.undo_failed))
 
 
 def told(children: Children) -> str:

@@ -9,12 +9,13 @@ from koken.define.job import Job
 from koken.define.registry import Registry
 from koken.engine import parts
 from koken.engine.claim import Claimed, claimed
-from koken.engine.finish import Ending
+from koken.engine.finish import SPENDS_INFRA, SPENDS_NOTHING, Ending
 from koken.engine.parts import Moved
-from koken.executors.base import Answer, Raised, Undoing
+from koken.executors.base import Absent, Answer, Broken, Raised, Stopped, Undoing
 from koken.model import codec
+from koken.model.policy import INFRA_BACKOFF
 from koken.model.run import Failure
-from koken.model.states import State
+from koken.model.states import State, WaitCause
 from koken.runtime import verdict
 from koken.runtime.plans import Plans
 from koken.runtime.stepping import Steps
@@ -94,17 +95,51 @@ class Undo:
                 found.append((row["shown"], row["id"], undo.spec.max_attempts))
         return found
 
-    async def done(self, run: Claimed, then: Ending, answer: Answer) -> Ending | Moved:
-        """Undo what a body says that is to be undone; its run ends as ``then`` afterwards."""
-        if not isinstance(answer, Undoing):
-            said = parts.failure(then.error) or Failure(type="", message="")
-            why = answer.failure.message if isinstance(answer, Raised) else type(answer).__name__
-            message = f"{said.message}; what it did could not be undone: {why}"
-            then.error = verdict.text(replace(said, message=message))
-            return then
-        if not answer.names:
-            return then
-        undoing = [(name, run.id, UNDO_ATTEMPTS) for name in reversed(answer.names)]
-        return await parts.undo_run(
-            self.db, run.id, run.lease, settle=then.state, error=then.error, undoing=undoing
-        )
+    async def done(self, run: Claimed, then: Ending, answer: Answer) -> Ending | Moved | None:
+        """Undo what a body says that is to be undone; its run ends as ``then`` afterwards.
+
+        A body that could not say it, since its worker stopped or failed it, is asked again.
+        """
+        match answer:
+            case Undoing(names) if names:
+                undoing = [(name, run.id, UNDO_ATTEMPTS) for name in reversed(names)]
+                return await parts.undo_run(
+                    self.db, run.id, run.lease, settle=then.state, error=then.error, undoing=undoing
+                )
+            case Undoing():
+                return then
+            case Stopped("lost"):
+                return None
+            case Stopped("timeout"):
+                return unable(then, "it took longer than it may (timeout)")
+            case Stopped():
+                return later(then, State.READY, "returned")
+            case Broken(failure) if run.infra_attempt >= run.max_infra_attempts:
+                return unable(then, failure.message)
+            case Broken():
+                found = later(then, State.WAITING, "broken", SPENDS_INFRA)
+                found.wait_cause = WaitCause.RETRY
+                found.delay = INFRA_BACKOFF.delay(run.infra_attempt + 1, 0.0)
+                return found
+            case Absent():
+                found = later(then, State.WAITING, "returned")
+                found.wait_cause, found.delay = WaitCause.DELAY, verdict.ABSENT
+                return found
+            case Raised(failure):
+                return unable(then, failure.message)
+            case _:
+                return unable(then, type(answer).__name__)
+
+
+def later(then: Ending, state: State, outcome: str, spent: str = SPENDS_NOTHING) -> Ending:
+    """``then``, but not yet: what is to be undone is asked for once more."""
+    return replace(
+        then, state=state, outcome=outcome, spent=spent, settle=then.state, unwind=True, part=True
+    )
+
+
+def unable(then: Ending, why: str) -> Ending:
+    """``then``, with the reason for which nothing could be undone."""
+    said = parts.failure(then.error) or Failure(type="", message="")
+    message = f"{said.message}; what it did could not be undone: {why}".lstrip("; ")
+    return replace(then, error=verdict.text(replace(said, message=message)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +11,7 @@ from typing import Any
 from koken.errors import NotFound
 from koken.model.run import Children, Failure, Run, Wait, stamp
 from koken.model.states import State, WaitCause
-from koken.model.steps import StepSpec
+from koken.model.steps import ITEM, StepSpec
 from koken.store.database import Database, Row, Transaction
 from koken.views.marks import Mark, of_step
 from koken.views.reading import reading
@@ -29,7 +28,6 @@ CODES = {
 }
 HELD = (WaitCause.GATE, WaitCause.DELAY)
 """Waits before the beginning; the others are in the middle."""
-ITEM = re.compile(r"(?P<step>.*)\[(?P<no>\d{1,9})\]")
 BRIEF = 200
 """Characters of a result."""
 

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from koken.model.run import UNDO, Run
-from koken.model.states import State, WaitCause
+from koken.model.states import BAD, State, WaitCause
 from koken.model.steps import StepSpec
 from koken.store.database import Transaction
 from koken.views.cause import Cause
 from koken.views.steps import StepRow, gate_of
 
 DONE = (State.SUCCEEDED, State.SKIPPED)
-BAD = (State.FAILED, State.CANCELLED)
 NAMED = 3
 """Needs that are told by their names."""
 TOLD = 30

@@ -382,6 +382,7 @@ create table koken.bulk_run (
   primary key (bulk_id, run_id)
 );
 create index bulk_run_left on koken.bulk_run (bulk_id, run_id) where at is null;
+create index bulk_run_done on koken.bulk_run (bulk_id, at desc, run_id desc) where at is not null and refusal is null;
 
 -- The id of a queue; a name that nobody used yet makes one.
 create function koken.queue_id(p_name text) returns int language plpgsql as $$
@@ -1196,8 +1197,9 @@ returns table (chore text, due_in float8) language sql stable as $$
     union all
     select 'stop', 0 where exists (
       select from koken.run r
-       where r.cancel_requested_at is not null and r.finished_at is null and r.open_children > 0
-         and exists (
+       where (r.cancel_requested_at is not null or r.settle is not null) and r.finished_at is null
+         and (r.cancel_requested_at is not null or r.settle in ('failed', 'cancelled'))
+         and r.made > 0 and exists (
            select from koken.run c where c.parent_id = r.id and c.undoes_id is null
               and c.finished_at is null and c.cancel_requested_at is null))
     union all

@@ -27,7 +27,8 @@ create table koken.step (
   primary key (version_id, no)
 );
 
-create index run_cancel on koken.run (id) where cancel_requested_at is not null and finished_at is null;
+create index run_cancel on koken.run (id)
+  where (cancel_requested_at is not null or settle is not null) and finished_at is null;
 
 -- What a step's rule says of what its needs have come to: go, skip, or nothing yet. One that wants a
 -- success and met a failure never gets a verdict: it is not begun, until somebody repairs the failure.
@@ -40,6 +41,26 @@ return case p_rule
   when 'any_failed' then case when p_bad > 0 then 'go' when p_open = 0 then 'skip' end
   when 'none_failed' then case when p_open = 0 and p_bad = 0 then 'go' end
 end;
+
+-- Why a step was skipped that its rule skips.
+create function koken.skipped_because(p_rule text, p_lost_step text) returns jsonb language sql immutable
+return jsonb_build_object('type', 'Skip', 'message', case
+  when p_lost_step is not null then 'step ' || p_lost_step || ', whose result it wants, was skipped'
+  when p_rule = 'any_failed' then 'none of the steps before it failed'
+  else 'none of the steps before it succeeded' end);
+
+-- Whether what comes after a part of this parent may go: not when the parent has ended, or is to. Undo steps
+-- go one after the other all the same.
+create function koken.goes_on(p_parent_id bigint, p_undoes_id bigint) returns boolean language sql stable
+return exists (
+  select from koken.run p
+   where p.id = p_parent_id and p.finished_at is null
+     and (p.cancel_requested_at is null and p.settle is null or p_undoes_id is not null));
+
+-- Whether a run cannot end here and now: something below it is not over, or is to be undone.
+create function koken.holds_on(r koken.run) returns boolean language sql stable
+return coalesce(r.open_children, 0) > 0 or r.unwind is true or r.made > 0 and exists (
+  select from koken.run c where c.parent_id = r.id and c.undoes_id is null and c.finished_at is null);
 
 -- In which state a released step stands: in line for its lock, held by its gate, or ready.
 create function koken.released_as(p_has_locks boolean, p_not_before timestamptz) returns text
@@ -72,7 +93,6 @@ create function koken.after_end(
 ) language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   ended bigint[] := p_ids;
-  all_ended bigint[] := '{}';
   skipped bigint[];
   in_line bigint[];
   queues int[];
@@ -90,7 +110,6 @@ begin
   lock_ids := '{}';
   ready_ids := '{}';
   while cardinality(ended) > 0 loop
-    all_ended := all_ended || ended;
     with f as materialized (
       select r.parent_id, abs(x.no) as no, count(*)::int as n,
              count(*) filter (where r.state = 'succeeded')::int as good,
@@ -98,31 +117,25 @@ begin
              count(*) filter (where r.state = 'skipped' and x.no < 0)::int as lost,
              min(r.step) filter (where r.state = 'skipped' and x.no < 0) as lost_step
         from koken.run r, unnest(r.frees) x (no)
-       where r.id = any(ended) group by 1, 2),
+       where r.id = any(ended) and koken.goes_on(r.parent_id, r.undoes_id) group by 1, 2),
     -- one look on the key for each, whatever the planner thinks of the siblings' number
     k as materialized (
       select f.*, x.id from f, lateral (
         select r.id from koken.run r where r.parent_id = f.parent_id and r.step_no = f.no limit 1) x),
     lk as materialized (
       select r.id, r.need_rule as rule, r.open_needs - k.n as open, r.good_needs + k.good as good,
-             r.bad_needs + k.bad as bad, r.lost_needs + k.lost as lost, k.parent_id, k.lost_step,
-             r.undoes_id
+             r.bad_needs + k.bad as bad, r.lost_needs + k.lost as lost, k.parent_id, k.lost_step
         from k join koken.run r on r.id = k.id
          and case when r.state = 'blocked' then r.open_needs is not null end
        order by r.id for update of r),
     said as materialized (
-      select lk.*, case when lk.undoes_id is not null
-                          or (select p.cancel_requested_at from koken.run p where p.id = lk.parent_id) is null
-                        then koken.rule_says(rule, open, good, bad, lost) end as verdict from lk),
+      select lk.*, koken.rule_says(rule, open, good, bad, lost) as verdict from lk),
     w as (
       update koken.run r
          set open_needs = case when s.verdict is null then s.open end, good_needs = s.good,
              bad_needs = s.bad, lost_needs = s.lost,
              settle = case when s.verdict = 'skip' then 'skipped' end,
-             error = case when s.verdict = 'skip' then jsonb_build_object('type', 'Skip', 'message',
-               coalesce('step ' || s.lost_step || ', whose result it wants, was skipped',
-                        case s.rule when 'any_failed' then 'none of the steps before it failed'
-                                    else 'none of the steps before it succeeded' end)) end,
+             error = case when s.verdict = 'skip' then koken.skipped_because(s.rule, s.lost_step) end,
              state = case when s.verdict = 'go' then koken.released_as(r.has_locks, r.not_before_at) else 'blocked' end,
              wait_cause = case when s.verdict = 'go' and not r.has_locks and r.not_before_at > koken.now() then 'gate' end,
              wake_at = case when s.verdict = 'go' and not r.has_locks and r.not_before_at > koken.now() then r.not_before_at end,
@@ -166,7 +179,7 @@ begin
         select parent_id, sum(delta)::int as delta from unnest(parents, deltas) x (parent_id, delta) group by 1),
       b as materialized (
         select parent_id, count(*)::int as bad from koken.run
-         where id = any(all_ended) and state in ('failed', 'cancelled') and undoes_id is null group by 1),
+         where id = any(p_ids) and state in ('failed', 'cancelled') and undoes_id is null group by 1),
       lp as materialized (
         select p.id, d.delta from d join koken.run p on p.id = d.parent_id order by p.id for update of p),
       n as materialized (
@@ -193,7 +206,7 @@ begin
     end loop;
   end if;
   if hooked then
-    queue_ids := queue_ids || array(select koken.follow_ups(all_ended));
+    queue_ids := queue_ids || array(select koken.follow_ups(p_ids));
   end if;
 end $$;
 
@@ -235,9 +248,11 @@ begin
          coalesce(array_agg(id) filter (where state = 'ready'), '{}'), max(step_no), count(*)
     into queue_ids, ready_ids, last_no, n from w;
   update koken.run
-     set released = case when n < p_room then made else last_no end, open_children = open_children + n,
-         state = case when state = 'waiting' and wait_cause = 'children' and open_children + n = 0 then 'ready' else state end
-   where id = p_id
+     set released = case when n < p_room then made else last_no end, open_children = open_children + n
+   where id = p_id;
+  update koken.run
+     set state = 'ready', wait_cause = null, wait_for = null, wake_at = null
+   where id = p_id and state = 'waiting' and wait_cause = 'children' and open_children = 0 and released >= made
   returning * into through;
   if through.state = 'ready' then
     queue_ids := queue_ids || through.queue_id;
@@ -426,12 +441,13 @@ begin
            count(*) filter (where c.finished_at is not null)::int as done,
            count(*) filter (where c.state = 'succeeded')::int as good,
            count(*) filter (where c.state in ('failed', 'cancelled'))::int as bad,
-           count(*) filter (where c.state = 'skipped' and x.no < 0)::int as lost
+           count(*) filter (where c.state = 'skipped' and x.no < 0)::int as lost,
+           min(c.step) filter (where c.state = 'skipped' and x.no < 0) as lost_step
       from koken.run c, unnest(c.frees) x (no) where c.parent_id = p_id group by 1),
   fresh as materialized (
     select c.id, coalesce(n.needs - n.done, 0) as open, coalesce(n.good, 0) as good, coalesce(n.bad, 0) as bad,
            coalesce(n.lost, 0) as lost,
-           case when n.no is null then 'go'
+           c.need_rule as rule, n.lost_step, case when n.no is null then 'go'
                 else koken.rule_says(c.need_rule, n.needs - n.done, n.good, n.bad, n.lost) end as verdict
       from koken.run c left join counted n on n.no = c.step_no
      where c.parent_id = p_id and c.state = 'blocked' and c.open_needs is not null and c.need_rule is not null),
@@ -439,8 +455,7 @@ begin
     update koken.run c
        set open_needs = case when f.verdict is null then f.open end, good_needs = f.good, bad_needs = f.bad,
            lost_needs = f.lost,
-           error = case when f.verdict = 'skip' then
-             '{"type": "Skip", "message": "a step before it, whose result it wants, was skipped"}'::jsonb end,
+           error = case when f.verdict = 'skip' then koken.skipped_because(f.rule, f.lost_step) end,
            state = case when f.verdict = 'go' then koken.released_as(c.has_locks, c.not_before_at) else 'blocked' end,
            wait_cause = case when f.verdict = 'go' and not c.has_locks and c.not_before_at > koken.now() then 'gate' end,
            wake_at = case when f.verdict = 'go' and not c.has_locks and c.not_before_at > koken.now() then c.not_before_at end,
@@ -494,13 +509,16 @@ create function koken.reopen_run(
 declare counted record;
 begin
   update koken.run u
-     set state = 'waiting', wait_cause = 'children', wake_below = 0, attempt = attempt - 1,
-         tolerate_bad = case when p_fail_fast then 0 end
+     set state = 'waiting', wait_cause = 'children', wake_below = 0, attempt = attempt - 1
    where u.id = p_run_id and u.lease = p_lease and case when u.state = 'running' then true end;
   if not found then
     return;
   end if;
   counted := koken.recount(p_run_id);
+  if p_fail_fast then
+    -- what was bad before and was left so does not stop the others again
+    update koken.run set tolerate_bad = bad_children where id = p_run_id;
+  end if;
   state := counted.state;
   queue_ids := counted.queue_ids;
   lock_ids := counted.lock_ids;
@@ -569,8 +587,9 @@ end $$;
 create function koken.finish_parts(
   p_ids bigint[], p_leases int[], p_states text[], p_causes text[], p_delays float8[], p_spent text[],
   p_results text[], p_errors text[], p_outcomes text[], p_wait_for text[], p_wake_below int[],
-  p_unwind boolean[], p_worker_id int, p_queue_ids int[], p_room int,
-  out ids bigint[], out states text[], out queue_ids int[], out lock_ids bigint[], out taken json
+  p_unwind boolean[], p_settle text[], p_worker_id int, p_queue_ids int[], p_room int,
+  out ids bigint[], out states text[], out queue_ids int[], out lock_ids bigint[], out stopping bigint[],
+  out taken json
 ) language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   ended bigint[];
@@ -580,11 +599,11 @@ declare
 begin
   with d as materialized (
     select * from unnest(p_ids, p_leases, p_states, p_causes, p_delays, p_spent, p_results, p_errors,
-                         p_outcomes, p_wait_for, p_wake_below, p_unwind)
-      as t (id, lease, state, cause, delay, spent, result, error, outcome, wait_for, wake_below, unwind)),
+                         p_outcomes, p_wait_for, p_wake_below, p_unwind, p_settle)
+      as t (id, lease, state, cause, delay, spent, result, error, outcome, wait_for, wake_below, unwind, settle)),
   b as materialized (
     select r.id, d.lease, d.cause, d.delay, d.spent, d.result, d.error, d.outcome, d.wait_for, d.wake_below, d.unwind,
-           d.state as said,
+           d.settle, d.state as said,
            case when d.state in ('waiting', 'ready') and r.cancel_requested_at is not null then
                   case when coalesce(r.open_children, 0) > 0 then 'waiting' when r.unwind or d.unwind then 'ready' else 'cancelled' end
                 when d.state not in ('waiting', 'ready') and coalesce(r.open_children, 0) > 0 then 'waiting'
@@ -605,7 +624,8 @@ begin
            wake_below = case when b.state = 'waiting' and b.said = 'waiting' and not b.cancelling
                              then case when b.cause = 'children' then b.wake_below else r.wake_below end
                              when b.state = 'waiting' then 0 else r.wake_below end,
-           settle = case when b.state in ('waiting', 'ready') and b.cancelling then 'cancelled'
+           settle = case when b.settle is not null then b.settle
+                         when b.state in ('waiting', 'ready') and b.cancelling then coalesce(r.settle, 'cancelled')
                          when b.state = 'waiting' and b.said <> 'waiting' then b.said else r.settle end,
            finished_at = case when b.state in ('waiting', 'ready') then null else koken.now() end,
            attempt = case when b.spent = 'attempt' then r.attempt else r.attempt - 1 end,
@@ -614,10 +634,11 @@ begin
            result = coalesce(b.result::jsonb, r.result),
            unwind = nullif(coalesce(r.unwind, false) or b.unwind, false),
            error = case when b.cancelling and b.state in ('waiting', 'ready', 'cancelled') then coalesce(r.error, b.error::jsonb)
+                        when r.settle is not null and b.state in ('waiting', 'ready') then coalesce(r.error, b.error::jsonb)
                         else b.error::jsonb end
       from b where r.id = b.id and case when r.state = 'running' then true end
     returning r.id, r.state, r.queue_id, r.has_locks, r.attempt as attempts, r.worker_id, r.claimed_at,
-              b.lease, b.outcome, b.error, r.wait_cause, r.parent_id, r.hooks, r.open_needs),
+              b.lease, b.outcome, b.error, r.wait_cause, r.parent_id, r.hooks, r.settle),
   a as (
     insert into koken.attempt (run_id, lease, attempt, worker_id, started_at, ended_at, outcome, error)
     select id, lease, attempts, worker_id, claimed_at, koken.now(), outcome, error::jsonb
@@ -629,8 +650,9 @@ begin
   select array_agg(u.id), array_agg(u.state), array_agg(distinct u.queue_id) filter (where u.state = 'ready'),
          array_agg(u.id) filter (where u.state not in ('waiting', 'ready') and (u.parent_id is not null or u.hooks)),
          array_agg(u.id) filter (where u.state = 'waiting' and u.wait_cause in ('signal', 'question')),
+         array_agg(u.id) filter (where u.state = 'waiting' and u.settle in ('failed', 'cancelled')),
          (select array_agg(distinct lock_id) from h)
-    into ids, states, queue_ids, ended, parked, freed from u;
+    into ids, states, queue_ids, ended, parked, stopping, freed from u;
   queue_ids := coalesce(queue_ids, '{}');
   lock_ids := coalesce(freed, '{}');
   if parked is not null then
@@ -655,132 +677,157 @@ begin
   end if;
 end $$;
 
+-- Tells live runs that they are to end, and lets those go to a worker that wait for what does not come any
+-- more: it cleans up and ends them. One that stood in line for a lock needs none to end.
+create function koken.ask_to_end(
+  p_ids bigint[], p_said jsonb, out queue_ids int[], out lock_ids bigint[]
+) language plpgsql as $$
+declare
+  asked int[];
+  left_line bigint[];
+begin
+  with mine as materialized (
+    select r.id, r.state as was from koken.run r
+     where r.id = any(p_ids) and r.finished_at is null order by r.id for update),
+  u as (
+    update koken.run r
+       set cancel_requested_at = coalesce(r.cancel_requested_at, koken.now()),
+           error = case when r.cancel_requested_at is null and coalesce(r.settle, 'succeeded') = 'succeeded'
+                        then p_said else coalesce(r.error, p_said) end,
+           settle = case when mine.was = 'running' then r.settle when r.settle = 'failed' then 'failed'
+                         else 'cancelled' end,
+           state = case when mine.was in ('running', 'ready') then r.state
+                        when coalesce(r.open_children, 0) > 0 then 'waiting' else 'ready' end,
+           wait_cause = case when mine.was in ('waiting', 'blocked') and r.open_children > 0 then 'children' end,
+           wait_for = case when r.wait_for = 'undo' then r.wait_for end,
+           wake_at = null,
+           wake_below = case when mine.was = 'running' then r.wake_below else 0 end,
+           start_deadline_at = null
+      from mine where r.id = mine.id and r.state in ('blocked', 'ready', 'running', 'waiting')
+    returning r.id, r.queue_id, r.worker_id, r.state, mine.was)
+  select array_agg(distinct worker_id) filter (where was = 'running'),
+         coalesce(array_agg(distinct queue_id) filter (where was <> 'running' and state = 'ready'), '{}'),
+         array_agg(id) filter (where was = 'blocked')
+    into asked, queue_ids, left_line from u;
+  perform pg_notify('koken', 'cancel ' || w) from unnest(asked) w;
+  with h as (delete from koken.hold where run_id = any(left_line) returning lock_id)
+  select coalesce(array_agg(lock_id), '{}') into lock_ids from h;
+end $$;
+
+-- Ends live runs that no worker carries and that hold nothing on.
+create function koken.end_cancelled(
+  p_ids bigint[], p_said jsonb, out queue_ids int[], out lock_ids bigint[]
+) language plpgsql as $$
+declare
+  ended bigint[];
+  followed record;
+begin
+  queue_ids := '{}';
+  lock_ids := '{}';
+  with gone as (
+    update koken.run r
+       set state = 'cancelled', finished_at = koken.now(), cancel_requested_at = koken.now(), error = p_said,
+           wait_cause = null, wait_for = null, wake_at = null
+     where r.id = any(p_ids) and r.state in ('blocked', 'ready', 'waiting')
+    returning r.id)
+  select array_agg(id) into ended from gone;
+  if ended is null then
+    return;
+  end if;
+  with h as (delete from koken.hold where run_id = any(ended) returning lock_id)
+  select coalesce(array_agg(lock_id), '{}') into lock_ids from h;
+  followed := koken.after_end(ended);
+  queue_ids := followed.queue_ids;
+  lock_ids := lock_ids || followed.lock_ids;
+end $$;
+
 -- Asks one run to end: at once where no worker carries it and there is nothing below it or to clean up;
--- else it is flagged, and those who carry it or what is below it do so. Says what came of it: ended,
--- asked, or over when it had ended before.
+-- else it is told, and those who carry it or what is below it do so. Says what came of it: ended, asked, or
+-- over when it had ended before, or was not begun when its workflow ended.
 create function koken.cancel_run(
   p_id bigint, p_by text, p_reason text, out verdict text, out queue_ids int[], out lock_ids bigint[]
 ) language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   r koken.run;
   said jsonb := jsonb_build_object('type', 'Cancel', 'message', coalesce(p_reason, 'cancelled by ' || p_by));
-  followed record;
+  done record;
 begin
   queue_ids := '{}';
   lock_ids := '{}';
   select * into r from koken.run where id = p_id for update;
-  if not found or r.finished_at is not null then
+  if not found or r.finished_at is not null or exists (
+    select from koken.run p where p.id = r.parent_id and p.finished_at is not null) then
     verdict := 'over';
     return;
   end if;
-  if r.state = 'running' or coalesce(r.open_children, 0) > 0 or r.unwind then
+  if r.state = 'running' or koken.holds_on(r) then
     verdict := 'asked';
-    update koken.run
-       set cancel_requested_at = coalesce(cancel_requested_at, koken.now()),
-           error = case when cancel_requested_at is null and settle is null then said else coalesce(error, said) end,
-           settle = case when r.state = 'running' then settle when settle = 'failed' then settle else 'cancelled' end,
-           state = case when r.state = 'waiting' and coalesce(r.open_children, 0) = 0 then 'ready' else r.state end,
-           wait_cause = case when coalesce(r.open_children, 0) > 0 then wait_cause end,
-           wake_below = case when coalesce(r.open_children, 0) > 0 then 0 else wake_below end,
-           wait_for = null, wake_at = null
-     where id = r.id and state in ('running', 'waiting', 'ready', 'blocked');
-    if r.state = 'running' then
-      perform pg_notify('koken', 'cancel ' || r.worker_id);
-    elsif r.state = 'waiting' and coalesce(r.open_children, 0) = 0 then
-      queue_ids := array[r.queue_id];
-    end if;
+    done := koken.ask_to_end(array[r.id], said);
   else
     verdict := 'ended';
-    update koken.run
-       set state = 'cancelled', finished_at = koken.now(), cancel_requested_at = koken.now(), error = said,
-           wait_cause = null, wait_for = null, wake_at = null
-     where id = r.id and state in ('blocked', 'ready', 'waiting');
-    with h as (delete from koken.hold where run_id = r.id returning lock_id)
-    select coalesce(array_agg(lock_id), '{}') into lock_ids from h;
-    if r.parent_id is not null or r.hooks then
-      followed := koken.after_end(array[r.id]);
-      queue_ids := queue_ids || followed.queue_ids;
-      lock_ids := lock_ids || followed.lock_ids;
-    end if;
+    done := koken.end_cancelled(array[r.id], said);
   end if;
+  queue_ids := done.queue_ids;
+  lock_ids := done.lock_ids;
   insert into koken.event (workspace_id, verb, by, reason, run_id, job_id)
   values (r.workspace_id, 'cancel', p_by, p_reason, r.id, r.job_id);
 end $$;
 
--- One pass down the trees of parents that are to end: what no worker carries ends, what runs is asked.
--- Rows in somebody's hands are passed by; unasked says how many a further pass has to look at again. Of the
--- first level, steps with one of the rules p_spared are left alone.
+-- One pass over the children of parents that are to end: what no worker carries ends, what runs is asked.
+-- Rows in somebody's hands are passed by; unasked says how many a further pass has to look at again.
+-- below_ids are children that have something below them: the next level. Steps with one of the rules
+-- p_spared are left alone.
 create function koken.cancel_children(
-  p_ids bigint[], p_reason text, p_spared text[], out unasked int, out queue_ids int[], out lock_ids bigint[]
+  p_ids bigint[], p_reason text, p_spared text[],
+  out unasked int, out below_ids bigint[], out queue_ids int[], out lock_ids bigint[]
 ) language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
-  level bigint[] := p_ids;
-  spared text[] := p_spared;
-  ended bigint[];
-  asked int[];
-  woken int[];
-  freed bigint[];
-  left_over int;
-  followed record;
+  free bigint[];
+  held bigint[];
+  done record;
   said jsonb := jsonb_build_object('type', 'Cancel', 'message', p_reason);
+  woken int[];
 begin
-  unasked := 0;
   queue_ids := '{}';
   lock_ids := '{}';
-  update koken.run set released = made where id = any(p_ids) and released < made;
-  while cardinality(level) > 0 loop
-    with mine as materialized (
-      select c.id from koken.run c
-       where c.parent_id = any(level) and c.undoes_id is null and c.finished_at is null
-         and c.state in ('blocked', 'ready', 'waiting') and coalesce(c.open_children, 0) = 0 and c.unwind is not true
-         and (c.need_rule = any(spared)) is not true
-       order by c.id for update skip locked),
-    gone as (
-      update koken.run c
-         set state = 'cancelled', finished_at = koken.now(), cancel_requested_at = koken.now(), error = said,
-             wait_cause = null, wait_for = null, wake_at = null
-        from mine where c.id = mine.id and c.state in ('blocked', 'ready', 'waiting')
-      returning c.id)
-    select array_agg(id) into ended from gone;
-    if ended is not null then
-      with h as (delete from koken.hold where run_id = any(ended) returning lock_id)
-      select coalesce(array_agg(lock_id), '{}') into freed from h;
-      lock_ids := lock_ids || freed;
-    end if;
-    with mine as materialized (
-      select c.id, c.state from koken.run c
-       where c.parent_id = any(level) and c.undoes_id is null and c.finished_at is null
-         and c.cancel_requested_at is null and (c.need_rule = any(spared)) is not true
-       order by c.id for update skip locked),
-    flagged as (
-      update koken.run c
-         set cancel_requested_at = koken.now(),
-             error = case when c.settle is null then said else coalesce(c.error, said) end,
-             settle = case when c.state = 'running' or c.settle = 'failed' then c.settle else 'cancelled' end,
-             wake_below = case when c.state = 'running' then c.wake_below else 0 end,
-             state = case when c.state = 'waiting' and coalesce(c.open_children, 0) = 0 then 'ready' else c.state end,
-             wait_cause = case when c.state = 'waiting' and coalesce(c.open_children, 0) = 0 then null else c.wait_cause end,
-             wake_at = null
-        from mine where c.id = mine.id and c.state in ('running', 'waiting', 'ready', 'blocked')
-      returning c.worker_id, c.queue_id, mine.state as was, c.state)
-    select array_agg(distinct worker_id) filter (where was = 'running'),
-           array_agg(distinct queue_id) filter (where was = 'waiting' and flagged.state = 'ready')
-      into asked, woken from flagged;
-    perform pg_notify('koken', 'cancel ' || w) from unnest(asked) w;
+  with mine as materialized (
+    select c.* from koken.run c
+     where c.parent_id = any(p_ids) and c.undoes_id is null and c.finished_at is null
+       and c.cancel_requested_at is null and (c.need_rule = any(p_spared)) is not true
+     order by c.id for update skip locked)
+  select array_agg(m.id) filter (where m.state <> 'running' and not koken.holds_on(m)),
+         array_agg(m.id) filter (where m.state = 'running' or koken.holds_on(m))
+    into free, held from mine m;
+  if held is not null then
+    done := koken.ask_to_end(held, said);
+    queue_ids := queue_ids || done.queue_ids;
+    lock_ids := lock_ids || done.lock_ids;
+  end if;
+  if free is not null then
+    done := koken.end_cancelled(free, said);
+    queue_ids := queue_ids || done.queue_ids;
+    lock_ids := lock_ids || done.lock_ids;
+  end if;
+  -- no further item is let go; a step whose last open one has just ended is through
+  with p as (
+    update koken.run set released = made
+     where id = any(p_ids) and released < made and finished_at is null returning id),
+  w as (
+    select r.id from p join koken.run r on r.id = p.id
+     where r.state = 'waiting' and r.wait_cause = 'children' and r.open_children <= r.wake_below)
+  select array_agg(id) into free from w;
+  if free is not null then
+    with w as (
+      update koken.run set state = 'ready', wait_cause = null, wait_for = null, wake_at = null
+       where id = any(free) and state = 'waiting' returning queue_id)
+    select array_agg(queue_id) into woken from w;
     queue_ids := queue_ids || coalesce(woken, '{}');
-    if ended is not null then
-      followed := koken.after_end(ended);
-      queue_ids := queue_ids || followed.queue_ids;
-      lock_ids := lock_ids || followed.lock_ids;
-    end if;
-    select count(*) filter (where c.cancel_requested_at is null and (c.need_rule = any(spared)) is not true),
-           array_agg(c.id) filter (where c.cancel_requested_at is not null and coalesce(c.open_children, 0) > 0)
-      into left_over, level
-      from koken.run c
-     where c.parent_id = any(level) and c.undoes_id is null and c.finished_at is null;
-    unasked := unasked + left_over;
-    spared := '{}';
-  end loop;
+  end if;
+  select count(*) filter (where c.cancel_requested_at is null and (c.need_rule = any(p_spared)) is not true),
+         coalesce(array_agg(c.id) filter (where c.cancel_requested_at is not null and c.made > 0), '{}')
+    into unasked, below_ids
+    from koken.run c
+   where c.parent_id = any(p_ids) and c.undoes_id is null and c.finished_at is null;
 end $$;
 
 -- Brings the undo steps of a run into being, one after the other in this order, and parks it until they

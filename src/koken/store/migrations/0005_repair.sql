@@ -2,6 +2,23 @@
 -- again is decided by the caller, who knows the graph; here rows are moved.
 -- minimum_reader: 1
 
+-- How many of a run's own go: let go, and not ended. Null for a run that has none.
+create function koken.open_below(p_id bigint, p_made int) returns int language sql stable
+return case when p_made is not null then (
+  select count(*)::int from koken.run c where c.parent_id = p_id and c.finished_at is null and c.open_needs is null) end;
+
+-- Counts one more that goes below a run. A body that waits for one of its runs has to see the next that
+-- ends, whichever that is; what is made of steps or items, or is to end, waits for all of them.
+create function koken.count_open(p_parent_id bigint) returns void language sql as $$
+  update koken.run p
+     set open_children = coalesce(p.open_children, 0) + 1,
+         wake_below = p.wake_below + case
+           when p.state = 'waiting' and p.wait_cause = 'children' and p.settle is null and p.at_once is null
+            and not (p.step_no is null and exists (select from koken.step t where t.version_id = p.version_id))
+           then 1 else 0 end
+   where p.id = p_parent_id
+$$;
+
 -- Lets an ended run go again, or one that was set back: attempts count from 1, what it kept stays. One
 -- that is made of steps goes on with them. p_args are other arguments; null: those that it has.
 create function koken.run_again(p_run_id bigint, p_args jsonb) returns text language plpgsql as $$
@@ -38,7 +55,7 @@ begin
              has_locks = (fresh = 'blocked'), rank = koken.now() + u.priority * interval '60 s',
              overlap_scope = r.overlap_scope, start_deadline_at = koken.now() + v.start_timeout,
              deadline_at = koken.now() + v.run_timeout, settle = null, open_needs = null,
-             wake_below = null, open_children = case when u.made is not null then 0 end,
+             wake_below = null, open_children = koken.open_below(u.id, u.made),
              unwind = nullif(exists (
                  select from koken.step t where t.version_id = u.version_id and t.compensates and u.made is not null)
                or exists (select from koken.checkpoint c where c.run_id = u.id and c.undo), false),
@@ -68,17 +85,32 @@ begin
   return fresh;
 end $$;
 
--- Deletes what was below runs that go again from nothing, and what they kept: items and all that is below
--- those. Runs of other jobs that a step started stay, as its history.
+-- Deletes what was below runs that go again from nothing, and what they kept: their items. Runs of other
+-- jobs stay, as history: with the step that started them, or by themselves when that was an item.
 create function koken.forget(p_ids bigint[]) returns void language plpgsql as $$
-declare below bigint[];
+declare
+  below bigint[];
+  freed bigint[];
 begin
   with recursive b (id) as (
     select c.id from koken.run c
      where c.parent_id = any(p_ids) and c.step_no is not null and c.undoes_id is null
     union all
-    select c.id from b join koken.run c on c.parent_id = b.id)
+    select c.id from b join koken.run c on c.parent_id = b.id and c.step_no is not null)
   select coalesce(array_agg(id), '{}') into below from b;
+  perform koken.drop_held(below);
+  with f as (
+    update koken.run c set parent_id = null, root_id = null
+     where c.parent_id = any(below) and c.step_no is null
+    returning c.id)
+  select array_agg(id) into freed from f;
+  if freed is not null then
+    with recursive d (id, root) as (
+      select id, id from unnest(freed) id
+      union all
+      select c.id, d.root from d join koken.run c on c.parent_id = d.id)
+    update koken.run c set root_id = d.root from d where c.id = d.id and c.parent_id is not null;
+  end if;
   delete from koken.run_args where run_id = any(below);
   delete from koken.attempt where run_id = any(below);
   delete from koken.hold where run_id = any(below);
@@ -132,9 +164,10 @@ return split_part(regexp_replace(p_key, '^(failed:)?(step|map|child|operation):'
 
 -- Sets parts of a run back, so that they go again when their turn comes: steps, items, or the run that a
 -- step has started. p_anew: from nothing, else with what they kept and with those of their own parts that
--- were set back too.
-create function koken.set_back(p_ids bigint[], p_anew boolean[], p_attempts int[], p_max_attempts int[])
-returns void language plpgsql as $$
+-- were set back too. p_closes: when their window closes; one that has closed does not hold them any more.
+create function koken.set_back(
+  p_ids bigint[], p_anew boolean[], p_attempts int[], p_max_attempts int[], p_closes timestamptz[]
+) returns void language plpgsql as $$
 declare
   anew bigint[] := array(select t.id from unnest(p_ids, p_anew) t (id, anew) where t.anew);
   kept bigint[] := array(select t.id from unnest(p_ids, p_anew) t (id, anew) where not t.anew);
@@ -151,15 +184,14 @@ begin
          wait_cause = null, wait_for = null, wake_at = null, attempt = b.attempt, max_attempts = b.max_attempts,
          infra_attempt = 0, error = null, result = null, progress = null, progress_text = null,
          finished_at = null, acknowledged_at = null, acknowledged_by = null, cancel_requested_at = null,
-         start_deadline_at = null, deadline_at = null, overlap_scope = null,
-         wake_below = case when b.anew then 0 end, tolerate_bad = null,
+         start_deadline_at = case when b.closes > koken.now() then b.closes end, deadline_at = null,
+         overlap_scope = null, origin_id = null, origin_verb = null, wake_below = case when b.anew then 0 end, tolerate_bad = null,
          made = case when b.anew then nullif((
            select count(*) from koken.run c where c.parent_id = r.id and c.undoes_id is null), 0) else r.made end,
          at_once = case when not b.anew then r.at_once end, released = case when not b.anew then r.released end,
-         open_children = case when r.made is not null then 0 end,
-         bad_children = case when r.made is not null then 0 end,
+         open_children = koken.open_below(r.id, r.made), bad_children = case when r.made is not null then 0 end,
          unwind = nullif(exists (select from koken.checkpoint c where c.run_id = r.id and c.undo), false)
-    from unnest(p_ids, p_anew, p_attempts, p_max_attempts) as b (id, anew, attempt, max_attempts)
+    from unnest(p_ids, p_anew, p_attempts, p_max_attempts, p_closes) as b (id, anew, attempt, max_attempts, closes)
    where r.id = b.id and r.state in ('succeeded', 'failed', 'cancelled', 'skipped');
   for s in
     select t as step, r as run, w.name as workspace,
@@ -196,12 +228,25 @@ begin
   update koken.run
      set state = p_state, result = p_result, error = p_error, finished_at = koken.now(), open_needs = null,
          settle = null, wait_cause = null, wait_for = null, wake_at = null, start_deadline_at = null,
-         cancel_requested_at = null, acknowledged_at = koken.now()
+         cancel_requested_at = null, acknowledged_at = koken.now(), origin_id = null, origin_verb = null
    where id = p_id and state in ('blocked', 'ready', 'waiting', 'failed', 'skipped');
+  perform koken.tell_undos(u.parent_id) from koken.run u where u.id = p_id and u.undoes_id is not null;
   with h as (delete from koken.hold where run_id = p_id returning lock_id)
   select coalesce(array_agg(lock_id), '{}') into freed from h;
   return freed;
 end $$;
+
+-- Says anew of a run what was to be undone of it, and is not.
+create function koken.tell_undos(p_id bigint) returns void language sql as $$
+  update koken.run p
+     set error = p.error - 'open_undos' || coalesce((
+       select jsonb_build_object('open_undos', jsonb_agg(u.step order by u.step_no))
+         from koken.run u
+        where u.parent_id = p_id and u.undoes_id is not null and u.state in ('failed', 'cancelled')
+          and u.acknowledged_at is null
+       having count(*) > 0), '{}')
+   where p.id = p_id
+$$;
 
 -- Has a run that still goes see that a part of it stands otherwise.
 create function koken.look_again(p_id bigint, out queue_ids int[], out lock_ids bigint[]) language plpgsql as $$
@@ -248,11 +293,11 @@ declare
 begin
   select * into u from koken.run where id = p_id for update;
   update koken.run
-     set settle = state, state = 'ready', finished_at = null, wake_below = 0, open_children = 1,
+     set settle = state, state = 'ready', finished_at = null, wake_below = 0,
+         open_children = koken.open_below(id, made) + 1,
          rank = koken.now() + priority * interval '60 s'
    where id = u.parent_id and state in ('failed', 'cancelled');
-  update koken.run g set open_children = g.open_children + 1
-    from koken.run p where p.id = u.parent_id and g.id = p.parent_id;
+  perform koken.count_open(p.parent_id) from koken.run p where p.id = u.parent_id and p.parent_id is not null;
   update koken.run
      set state = 'ready', attempt = 0, infra_attempt = 0, error = null, finished_at = null, open_needs = null,
          acknowledged_at = null, acknowledged_by = null, cancel_requested_at = null, wake_below = null,
@@ -262,8 +307,11 @@ begin
   return queue;
 end $$;
 
--- A new run of the same version: steps p_keep stand there as they ended, the others are not begun.
-create function koken.fork_run(p_run_id bigint, p_by text, p_keep int[]) returns bigint language plpgsql as $$
+-- A new run of the same version: steps p_keep stand there as they ended, the others are not begun. Of those
+-- with a window, p_nos, p_closes says when that closes; one that has closed does not hold them.
+create function koken.fork_run(
+  p_run_id bigint, p_by text, p_keep int[], p_nos int[], p_closes timestamptz[]
+) returns bigint language plpgsql as $$
 declare
   r koken.run;
   f koken.run;
@@ -316,7 +364,9 @@ begin
     need_rule, open_needs, good_needs, bad_needs, lost_needs, frees, not_before_at, late_skips,
     made, open_children, bad_children, at_once, released, origin_id, origin_verb)
   select c.workspace_id, c.job_id, c.version_id, c.queue_id, f.id, f.id, c.step_no, c.step,
-         case when k.keep then c.state else 'blocked' end, case when not k.keep then c.start_deadline_at end,
+         case when k.keep then c.state else 'blocked' end, (
+           select w.closes from unnest(p_nos, p_closes) w (no, closes)
+            where not k.keep and w.no = c.step_no and w.closes > koken.now()),
          c.priority, koken.now() + c.priority * interval '60 s', case when k.keep then c.attempt else 0 end,
          case when k.keep then c.max_attempts else t.max_attempts end, 0, t.max_infra_attempts, c.has_locks,
          case when k.keep then c.result end, case when k.keep then c.error end, 'run', f.id::text, c.subject,

@@ -7,7 +7,7 @@ looked as materialized (
          exists (select from koken.bulk_run m where m.bulk_id = b.id and m.at is null) as left_over
     from b left join lateral (
       select r.state from koken.bulk_run m join koken.run r on r.id = m.run_id
-       where m.bulk_id = b.id and m.at >= coalesce(b.checked_from, '-infinity') and m.refusal is null
+       where m.bulk_id = b.id and m.at is not null and m.at >= coalesce(b.checked_from, '-infinity') and m.refusal is null
          and r.finished_at is not null
        order by m.at desc, m.run_id desc limit 20) l on true
    group by 1, 2, 3),

@@ -5,7 +5,7 @@ select count(*) filter (where c.undoes_id is null) as total,
        count(*) filter (where c.state = 'skipped' and c.undoes_id is null) as skipped,
        count(*) filter (where c.state = 'failed' and c.undoes_id is null) as failed,
        count(*) filter (where c.state = 'cancelled' and c.undoes_id is null) as cancelled,
-       count(*) filter (where c.undoes_id is not null and c.state = 'failed' and c.acknowledged_at is null) as undo_failed,
+       count(*) filter (where c.undoes_id is not null and c.state in ('failed', 'cancelled') and c.acknowledged_at is null) as undo_failed,
        count(*) filter (where c.finished_at is null and c.open_needs is null) as open,
        count(*) filter (where c.open_needs is not null and c.state = 'blocked' and c.undoes_id is null) as not_begun,
        (select array_agg(f.step order by f.step_no)
@@ -20,6 +20,7 @@ select count(*) filter (where c.undoes_id is null) as total,
          where f.parent_id = $1::bigint and f.state in ('failed', 'cancelled') and f.undoes_id is null
          order by f.state = 'failed' desc, f.finished_at, f.id limit 1) as first_step,
        (select array_agg(f.step order by f.step_no) from koken.run f
-         where f.parent_id = $1::bigint and f.undoes_id is not null and f.state = 'failed' and f.acknowledged_at is null) as undo_steps,
+         where f.parent_id = $1::bigint and f.undoes_id is not null and f.state in ('failed', 'cancelled')
+           and f.acknowledged_at is null) as undo_steps,
        (select p.error::text from koken.run p where p.id = $1::bigint) as own_error
   from koken.run c where c.parent_id = $1::bigint

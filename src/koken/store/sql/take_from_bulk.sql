@@ -1,8 +1,12 @@
--- Takes what is due of the bulks: up to a second's worth of each, or one that takes longer than that. Whoever
--- moves next_at forward has them; one whose taker died is taken again after a minute.
-with b as materialized (
-  select id, by, reason, rate, greatest(1, floor(rate))::int as n from koken.bulk
-   where state = 'running' and next_at <= koken.now() order by id for update skip locked),
+-- Takes what is due of the bulks: up to a second's worth of each, or one that takes longer than that, and not
+-- more than $1 together, so that the taker soon turns to its other chores. Whoever moves next_at forward has
+-- them; one whose taker died is taken again after a minute.
+-- $1 at most
+with due as materialized (
+  select id, by, reason, rate from koken.bulk
+   where state = 'running' and next_at <= koken.now() order by next_at, id limit $1::int for update skip locked),
+b as materialized (
+  select *, greatest(1, least(floor(rate), $1::int / count(*) over ()))::int as n from due),
 m as materialized (
   select x.bulk_id, x.run_id, b.by, b.reason from b, lateral (
     select bulk_id, run_id from koken.bulk_run
