@@ -33,6 +33,23 @@ def test_cancel(koken: Koken, database_url: str) -> None:
     assert koken("cancel", "7").code == 3
 
 
+def test_cancel_tells_who_is_asked_to_end(koken: Koken, database_url: str) -> None:
+    for _ in range(2):
+        koken("run", "greet")
+    change(database_url, "update koken.run set state = 'running'")
+    change(
+        database_url,
+        "update koken.run set state = 'waiting', wait_cause = 'children', made = 2,"
+        " open_children = 2 where id = 1",
+    )
+    change(database_url, "update koken.run set state = 'ready', unwind = true where id = 2")
+    said = [koken("cancel", each).lines[0].partition("  ")[2] for each in ("1", "2")]
+    assert said == [
+        "⊘ asked to end; 2 of its runs go; follow it: koken watch 1",
+        "⊘ asked to end; a worker cleans up after it; follow it: koken watch 2",
+    ]
+
+
 def test_retry(koken: Koken, work: Callable[[], None], database_url: str) -> None:
     koken("run", "broken")
     work()

@@ -101,3 +101,18 @@ def test_a_plan_of_many_steps_is_told_in_part() -> None:
     assert found[20] == ("", "and 5 more")
     assert found[21][1].endswith(" · t11 · t12 · and 7 more")
     assert found[22][1].startswith("k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, and 988 more")
+
+
+def test_windows_are_told_and_those_that_have_closed() -> None:
+    plan = Plan(
+        verb="retry",
+        run=7,
+        job="copy",
+        again=(Again(step="copy", closes=datetime(2026, 12, 1, 1, 0, tzinfo=UTC)),),
+        then=(Then(step="check", closes=datetime(2026, 12, 1, 6, 0, tzinfo=UTC)),),
+        stays={},
+    )
+    assert lines(plan, NOW)[:2] == [
+        ("again", "copy    not declared   its window closed 01:00; goes now"),
+        ("then", "check   not declared   not begun yet; window until 06:00"),
+    ]

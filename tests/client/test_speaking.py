@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -25,8 +26,23 @@ def test_a_signal_is_json() -> None:
     assert signal_text("go", {"n": [1, None]}) == '{"n":[1,null]}'
     with pytest.raises(InvalidArguments, match="signal 'go': the value holds a NUL character"):
         signal_text("go", "\x00")
-    with pytest.raises(InvalidArguments, match="a signal has a name in one line"):
-        signal_text("a\nb", 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("a\nb", r"a signal has a name in one line; this one has 'a\\nb'. Nothing was sent."),
+        ("", "a signal has a name in one line; this one has ''"),
+        ("a\x00", "a signal has a name in one line"),
+        ("\ud800", "a signal has a name in one line"),
+        (5, "a signal has a text for its name; this one has 5. Nothing was sent."),
+        (None, "a signal has a text for its name; this one has None"),
+        ("n" * 201, "a signal has a name of at most 200 characters; this one has 201"),
+    ],
+)
+def test_the_name_of_a_signal(name: Any, told: str) -> None:
+    with pytest.raises(InvalidArguments, match=told):
+        signal_text(name, 1)
 
 
 def test_an_answer_fits_its_question() -> None:
@@ -63,5 +79,11 @@ def test_which_question() -> None:
     )
     with pytest.raises(NotFound, match=r"does not ask 'How mny\?'. Did you mean How many\?"):
         chosen([first], "How mny?", RUN)
+    with pytest.raises(InvalidArguments) as refused:
+        chosen([first], 5, RUN)
+    assert str(refused.value) == (
+        "answer(question): is 5; name the question by its text, or '' for the only one. "
+        "Nothing was sent."
+    )
     with pytest.raises(NotFound, match="run 7 of kid asks nothing"):
         chosen([], "", RUN)

@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -84,6 +85,34 @@ async def hold_loop(ctx: AsyncContext, gate: str = "go") -> str:
 @app.job(effect="pure", executor="process")
 def hold_process(ctx: Context, gate: str = "go") -> str:
     return wait_for(ctx, gate)
+
+
+@app.job(effect="pure")
+def asks_thread(ctx: Context, gate: str = "go") -> int:
+    return asks(ctx, gate)
+
+
+@app.job(effect="pure", executor="process")
+def asks_process(ctx: Context, gate: str = "go") -> int:
+    return asks(ctx, gate)
+
+
+def asks(ctx: Context, gate: str) -> int:
+    """Asks the database for all that a body may ask, once its gate is open."""
+    wait_for(ctx, gate)
+    with suppress(TimeoutError):
+        ctx.wait_signal("never", timeout=0)
+    return ctx.step("kid", quick, 1) + sum(ctx.map("kids", quick, [2, 3]))
+
+
+@app.job(effect="pure")
+async def asks_loop(ctx: AsyncContext, gate: str = "go") -> int:
+    note("began", ctx)
+    while not is_open(gate, ctx):  # noqa: ASYNC110 - gates are files
+        await asyncio.sleep(LOOK)
+    with suppress(TimeoutError):
+        await ctx.wait_signal("never", timeout=0)
+    return await ctx.step("kid", quick, 1) + sum(await ctx.map("kids", quick, [2, 3]))
 
 
 hold_command = app.job(

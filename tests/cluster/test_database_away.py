@@ -71,6 +71,26 @@ async def test_what_ended_meanwhile_is_delivered_afterwards(own_server: Server) 
         assert [tuple(row.values()) for row in rows] == [('"lease 1"', 1, 1, 0)] * 3
 
 
+async def test_what_bodies_ask_meanwhile_is_answered_afterwards(own_server: Server) -> None:
+    """Waits and children of bodies of all kinds: no attempt is spent, though there is only one."""
+    async with Cluster.at(own_server.url) as cluster:
+        worker = await cluster.worker()
+        jobs = (app.asks_thread, app.asks_loop, app.asks_process)
+        runs = [await cluster.client.start(job) for job in jobs]
+        await cluster.said("began", 3)
+        await asyncio.to_thread(own_server.stop)
+        cluster.open()
+        await until(
+            lambda: all(worker.says(f"run {run.id} waits for the database") for run in runs)
+        )
+        await asyncio.to_thread(own_server.restart)
+        await cluster.all_in("succeeded", runs)
+        found = await cluster.rows(
+            "select result, attempt, infra_attempt from koken.run where parent_id is null"
+        )
+        assert [tuple(row.values()) for row in found] == [("6", 1, 0)] * 3
+
+
 async def test_what_may_not_run_twice_is_stopped_in_time(own_server: Server) -> None:
     """Away for longer than stop_after: such bodies are stopped, the others go on."""
     async with Cluster.at(own_server.url) as cluster:

@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 import koken
-from koken.engine import bulk, control
+from koken.engine import bulk, control, repair
+from koken.engine.repair import Order
 from koken.errors import InvalidArguments, NotFound, Refused
 from koken.testing import TestClient
 from koken.views import bulks
@@ -190,3 +191,40 @@ async def test_what_a_dead_worker_took_is_taken_again(house: House) -> None:
     await house.pass_time(seconds=1)
     await bulk.sweep(house.db)
     assert (await bulks.bulk(house.db, made, workspace="default")).state == "done"
+
+
+async def test_a_run_that_another_worker_has_done_is_left_alone(house: House) -> None:
+    await house.job()
+    run = (await house.start()).run_id
+    await control.cancel(house.db, run, by="anna", reason=None)
+    made = await bulk.make(
+        house.db, "job:report", [run], workspace="default", rate=1.0, by="anna", reason="x"
+    )
+    order = Order(verb="retry", run_id=run, by="anna", reason="x", bulk=made)
+    await repair.repair(house.db, order)
+    await control.cancel(house.db, run, by="anna", reason="again")
+    with pytest.raises(Refused, match="bulk 1 is done with it"):
+        await repair.repair(house.db, order)
+    assert await house.state(run) == "cancelled"
+
+
+async def test_one_sweep_takes_fifty_of_all_bulks_together(house: House) -> None:
+    await house.job()
+    runs = [(await house.start()).run_id for _ in range(120)]
+    await house.rows("update koken.run set state = 'cancelled', finished_at = koken.now()")
+    for part in (runs[:60], runs[60:]):
+        await bulk.make(
+            house.db, "job:report", part, workspace="default", rate=1000.0, by="anna", reason="x"
+        )
+    done = []
+    for _ in range(3):
+        await bulk.sweep(house.db)
+        done.append([each.done for each in await bulks.bulks(house.db, workspace="default")][::-1])
+        await house.pass_time(seconds=0.03)
+    assert done == [[25, 25], [50, 50], [60, 60]]
+
+
+async def test_the_last_twenty_are_found_by_an_index(house: House) -> None:
+    async with house.db.session() as session:
+        plan = await session.fetch_text(f"explain {bulk.CHECK_BULK.text('koken')}")
+    assert "bulk_run_done" in "\n".join(row[0] for row in plan)

@@ -10,6 +10,7 @@ import pytest
 
 from koken.engine import control, durable, record
 from koken.engine.claim import Claimed
+from koken.engine.durable import Begun
 from koken.engine.finish import SPENDS_NOTHING
 from koken.engine.record import Keeping
 from koken.errors import LeaseLost, NotFound, Refused
@@ -193,15 +194,18 @@ async def test_a_child_is_started_once(house: House) -> None:
     await house.job("kid")
     wanted = Wanted(key="child:a", step="a", spent=0, job="kid", args={"n": 1})
 
-    child_id, count = await durable.child(house.db, run.id, run.lease, wanted)
-    assert await durable.child(house.db, run.id, run.lease, wanted) == (child_id, 1)
+    begun = await durable.child(house.db, run.id, run.lease, wanted)
+    child_id = begun.id
+    assert begun == Begun(
+        id=child_id, job="kid", state=State.READY, result=None, error=None, open=1
+    )
+    assert await durable.child(house.db, run.id, run.lease, wanted) == begun
     row = await house.row(child_id)
     assert (row["parent_id"], row["root_id"], row["step"], row["state"]) == (
         run.id, run.id, "a", "ready",
     )  # fmt: skip
     assert (row["trigger_kind"], row["trigger_by"]) == ("run", f"run {run.id}")
     assert row["logical_at"] == NOON
-    assert count == 1
 
 
 async def test_a_child_that_failed_is_started_anew_by_the_next_attempt(house: House) -> None:
@@ -211,22 +215,24 @@ async def test_a_child_that_failed_is_started_anew_by_the_next_attempt(house: Ho
     def wanted(spent: int | None) -> Wanted:
         return Wanted(key="child:a", step="a", spent=spent, job="kid", args={})
 
-    first, _ = await durable.child(house.db, run.id, run.lease, wanted(0))
+    first = (await durable.child(house.db, run.id, run.lease, wanted(0))).id
     (kid,) = await house.claim()
     await house.finish(kid, State.FAILED)
-    assert await durable.child(house.db, run.id, run.lease, wanted(0)) == (first, 0)
-    second, count = await durable.child(house.db, run.id, run.lease, wanted(1))
-    assert second > first
-    assert count == 1
-    assert await durable.child(house.db, run.id, run.lease, wanted(1)) == (second, 1)
+    failed = await durable.child(house.db, run.id, run.lease, wanted(0))
+    assert (failed.id, failed.state, failed.open) == (first, "failed", 0)
+    second = await durable.child(house.db, run.id, run.lease, wanted(1))
+    assert second.id > first
+    assert (second.state, second.open) == ("ready", 1)
+    assert await durable.child(house.db, run.id, run.lease, wanted(1)) == second
 
 
 async def test_a_parent_wakes_when_its_child_ends(house: House) -> None:
     run = await claimed(house)
     await house.job("kid")
     wanted = Wanted(key="child:a", step="a", spent=0, job="kid", args={})
-    child_id, count = await durable.child(house.db, run.id, run.lease, wanted)
-    assert count == 1
+    begun = await durable.child(house.db, run.id, run.lease, wanted)
+    child_id = begun.id
+    assert begun.open == 1
     await house.finish(
         run, State.WAITING, outcome="parked", spent=SPENDS_NOTHING, wait_cause=WaitCause.CHILDREN,
         wait_for=str(child_id), wake_below=0, delay=None, part=True,

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from koken.engine import control, finish, parts, prune, queues
+from koken.engine import control, durable, finish, parts, prune, queues
 from koken.engine.claim import NO_ROOM, Claimed, Room
 from koken.engine.finish import Ending, Finished
+from koken.model.durable import Wanted
 from koken.model.states import State
 from koken.model.steps import Join, Need, StepSpec
 from tests.support.house import House
@@ -204,12 +205,16 @@ async def test_two_that_end_at_once_free_their_follower_once(house: House) -> No
         await end(house, run)
 
 
+def wanted(name: str) -> Wanted:
+    return Wanted(key=f"child:{name}", step=None, spent=0, job="report", args={})
+
+
 async def test_a_run_with_open_children_is_parked_and_ends_with_them(house: House) -> None:
     """I5."""
     await house.job()
     await house.start()
     (parent,) = await house.claim()
-    assert not await parts.start_child(house.db, parent.id, "report", {}, key="k")
+    await durable.child(house.db, parent.id, parent.lease, wanted("k"))
     done = await end(house, parent)
     assert done.moved == {parent.id: State.WAITING}
     row = await house.row(parent.id)
@@ -224,11 +229,11 @@ async def test_a_child_is_started_once_and_not_by_a_run_that_is_to_end(house: Ho
     await house.start()
     (parent,) = await house.claim()
     for _ in range(2):
-        await parts.start_child(house.db, parent.id, "report", {}, key="k")
+        await durable.child(house.db, parent.id, parent.lease, wanted("k"))
     assert (await house.row(parent.id))["made"] == 1
     await control.cancel(house.db, parent.id, by="mira", reason=None)
     with pytest.raises(Exception, match=f"run {parent.id} starts no more children"):
-        await parts.start_child(house.db, parent.id, "report", {}, key="other")
+        await durable.child(house.db, parent.id, parent.lease, wanted("other"))
 
 
 async def test_cancel_ends_what_is_not_begun_and_asks_what_runs(house: House) -> None:

@@ -11,6 +11,8 @@ import koken
 from koken import AsyncContext
 from koken.errors import Refused
 from koken.model.run import Run
+from koken.store.database import Transaction
+from koken.store.statements import Statement
 from koken.testing import TestClient
 
 app = koken.App("nested")
@@ -98,6 +100,14 @@ def greet(name: str) -> str:
 def join(greet: list[str]) -> str:
     return "".join(greet)
 
+
+@app.workflow
+def wide() -> None:
+    """Many steps that are jobs."""
+
+
+for number in range(12):
+    wide.step(load, name=f"load_{number}")
 
 BROKEN: set[str] = set()
 LATE: set[str] = set()
@@ -293,3 +303,38 @@ def test_a_cancelled_tree_goes_again(client: TestClient) -> None:
     client.retry(run, reason="right day")
     run = client.fast_forward(run)
     assert (run.state, run.result) == ("succeeded", 7)
+
+
+def test_what_is_below_is_looked_up_at_once(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = client.fast_forward(client.start(wide))
+    asked: list[str] = []
+    fetch = Transaction.fetch
+
+    async def counted(self: Transaction, statement: Statement, *args: Any) -> list[Any]:
+        asked.append(statement.name)
+        return await fetch(self, statement, *args)
+
+    monkeypatch.setattr(Transaction, "fetch", counted)
+    plan = client.plan("rerun", run)
+    assert [each.effect for each in plan.again] == ["idempotent"] * 12
+    assert asked.count("repair_children") == 1
+    assert asked.count("version_specs") <= 3
+
+
+def test_runs_of_other_jobs_stay_when_their_item_goes_anew(client: TestClient) -> None:
+    run = client.fast_forward(client.start(many))
+    items = [row.run_id for row in client.steps(step_run(client, run, "each"))]
+    old = [only_child(client, item) for item in items]
+    client.retry(run, from_step="days")
+    run = client.fast_forward(run)
+    assert (run.state, run.result) == ("succeeded", 13)
+    kept = [client.get(each) for each in old]
+    assert [(each.state, each.parent_id, each.root_id) for each in kept] == [
+        ("succeeded", None, each) for each in old
+    ]
+    assert [row.name for row in client.steps(kept[0])] == ["fetch", "parse"]
+    fetched = client.get(step_run(client, old[0], "fetch"))
+    assert (fetched.parent_id, fetched.root_id) == (old[0], old[0])
+    assert {each.id for each in client.find("job:inner")} == set(old)

@@ -12,7 +12,7 @@ import pytest
 import koken
 from koken import App, AsyncClient
 from koken.config import load
-from koken.errors import NotFound, Refused
+from koken.errors import InvalidArguments, NotFound, Refused
 from koken.runtime.worker import Worker
 
 VERBS = ("retry", "retry", "from", "item", "skip", "resolve", "step", "fork", "cancel")
@@ -108,7 +108,7 @@ async def pester(client: AsyncClient, runs: list[Any], dice: random.Random, time
         run, step = dice.choice(runs), dice.choice(STEPS)
         try:
             await act(client, run, dice.choice(VERBS), step, dice)
-        except (Refused, NotFound):
+        except (InvalidArguments, NotFound, Refused):
             await asyncio.sleep(0)
 
 
@@ -124,10 +124,10 @@ async def act(client: AsyncClient, run: Any, verb: str, step: str, dice: random.
         case "skip":
             await client.skip(run, step)
         case "resolve":
-            whole = step in ("items", "other")
-            await client.resolve(
-                run, step, result=None if whole else [1] if step == "second" else 1
-            )
+            if step in ("items", "other"):
+                await client.resolve(run, step)
+            else:
+                await client.resolve(run, step, result=[1] if step == "second" else 1)
         case "step":
             rows = {row.name: row.run_id for row in await client.steps(run)}
             await client.retry(rows.get(step) or run)

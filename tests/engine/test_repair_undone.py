@@ -55,6 +55,31 @@ def hotel() -> str:
     return does("hotel")
 
 
+@app.workflow
+def seats() -> None:
+    """One for each."""
+
+
+@seats.step
+def rows() -> list[str]:
+    return ["a", "b"]
+
+
+@seats.step(each={"row": rows})
+def seat(row: str) -> str:
+    return does(f"seat {row}")
+
+
+@seat.compensate
+def free(row: str) -> None:
+    does(f"free {row}")
+
+
+@seats.step
+def pay(seat: list[str]) -> str:
+    return does("pay")
+
+
 @app.job
 def durable(ctx: Context) -> str:
     first = ctx.step("first", does, "first")
@@ -163,6 +188,7 @@ def test_an_undo_that_failed_gets_another_chance(client: TestClient) -> None:
     run = client.fast_forward(run)
     assert (run.state, DONE) == ("failed", ["cancel flight"])
     assert client.get(undo).state == "succeeded"
+    assert run.reason == "StepFailed: step hotel: OSError: hotel"
     assert client.plan("retry", run).undone == ("flight",)
 
 
@@ -172,6 +198,7 @@ def test_an_undo_that_failed_is_skipped(client: TestClient) -> None:
     undo = undo_run(client, run)
     client.skip(undo, reason="called them")
     assert (client.get(undo).state, client.get(run).state) == ("skipped", "failed")
+    assert client.get(run).reason == "StepFailed: step hotel: OSError: hotel"
     with pytest.raises(Refused, match="only an undo that failed can be retried"):
         client.retry(undo)
 
@@ -211,3 +238,46 @@ def test_what_a_body_has_undone_it_does_again(client: TestClient) -> None:
     client.retry(run)
     assert client.fast_forward(run).state == "succeeded"
     assert DONE == ["seat", "pay", "end"]
+
+
+def test_an_undo_that_fails_again_is_told_once(client: TestClient) -> None:
+    BROKEN.add("cancel flight")
+    run = failed_trip(client)
+    client.retry(undo_run(client, run))
+    run = client.fast_forward(run)
+    assert run.reason == "StepFailed: step hotel: OSError: hotel; failed: undo flight"
+
+
+def test_an_undo_that_was_cancelled_is_open_too(client: TestClient) -> None:
+    client.replacing(flight.undo, called_off)
+    run = failed_trip(client)
+    undo = undo_run(client, run)
+    assert client.get(undo).state == "cancelled"
+    assert run.reason == "StepFailed: step hotel: OSError: hotel; failed: undo flight"
+    client.resolve(undo, reason="by telephone")
+    assert client.get(run).reason == "StepFailed: step hotel: OSError: hotel"
+
+
+def called_off() -> None:
+    raise koken.Cancel("not today")
+
+
+def test_what_a_fork_did_again_is_undone_with_it(client: TestClient) -> None:
+    run = client.fast_forward(client.start(trip))
+    BROKEN.add("hotel")
+    fork = client.fast_forward(client.fork(run, "hotel"))
+    DONE.clear()
+    client.retry(fork, from_step="flight")
+    fork = client.fast_forward(fork)
+    assert (fork.state, DONE) == ("failed", ["flight", "pack", "cancel flight"])
+
+
+def test_items_that_a_fork_took_over_are_left_alone_when_it_undoes(client: TestClient) -> None:
+    run = client.fast_forward(client.start(seats))
+    BROKEN.add("pay")
+    fork = client.fast_forward(client.fork(run, "pay"))
+    assert (fork.state, DONE) == ("failed", ["seat a", "seat b", "pay"])
+    DONE.clear()
+    client.retry(fork, from_step="seat[1]")
+    fork = client.fast_forward(fork)
+    assert (fork.state, DONE) == ("failed", ["seat b", "free b"])

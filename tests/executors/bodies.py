@@ -238,3 +238,25 @@ async def durable_async(ctx: AsyncContext) -> list[Any]:
     elsewhere = await ctx.map("elsewhere", Elsewhere(), [1, 2])
     command = await ctx.step("command", Command(["echo", "from a command"]))
     return [first, word, asked, child, mapped, elsewhere, command]
+
+
+@job()
+def asks_all(ctx: Context) -> None:
+    try:
+        ctx.step("first", plus_one, 1)
+        with suppress(TimeoutError):
+            ctx.wait_signal("go", timeout=0)
+        ctx.map("kids", app.registry.get("add"), [1, 2])
+    except Exception as error:
+        print(f"went on after {error!r}")
+
+
+@job()
+async def asks_all_async(ctx: AsyncContext) -> None:
+    try:
+        await ctx.step("first", plus_one, 1)
+        with suppress(TimeoutError):
+            await ctx.wait_signal("go", timeout=0)
+        await ctx.map("kids", app.registry.get("add"), [1, 2])
+    except Exception as error:
+        print(f"went on after {error!r}")

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from koken.errors import LeaseLost
+from koken.errors import DatabaseUnreachable, LeaseLost
 from koken.executors import capture
 from koken.executors.base import Assignment
 from koken.model.durable import Child, Entry, Kept, Met, Past, Waiting, Wanted
@@ -44,6 +44,13 @@ class FakeHost:
         self.refuses = ""
         self.wanted = ""
         self.lost = False
+        self.away = ""
+        """The verb that the database does not answer."""
+
+    def reach(self, verb: str) -> None:
+        """Raise ``DatabaseUnreachable`` where that is wanted."""
+        if self.away == verb:
+            raise DatabaseUnreachable("PostgreSQL does not answer: reset by peer")
 
     def log(self, level: str, stream: str, text: str) -> None:
         self.lines += [(level, stream, line) for line in text.split("\n")]
@@ -55,6 +62,7 @@ class FakeHost:
         return self.wanted
 
     async def checkpoints(self) -> Past:
+        self.reach("checkpoints")
         kept = {
             key: Kept(text, self.places.get(key), key in self.undone, self.age(key))
             for key, text in self.kept.items()
@@ -79,6 +87,7 @@ class FakeHost:
         unwind: bool = False,
         entries: Sequence[Entry] = (),
     ) -> str:
+        self.reach("keep")
         if self.lost:
             raise LeaseLost("run 412 is no longer ours")
         if self.refuses and key.startswith(self.refuses):
@@ -98,6 +107,7 @@ class FakeHost:
         self.unwind = True
 
     async def wait(self, waiting: Waiting) -> Met:
+        self.reach("wait")
         stands = json.loads(self.kept.get(waiting.key, "null"))
         if stands is None:
             until = None if waiting.seconds is None else self.clock + waiting.seconds
@@ -118,11 +128,13 @@ class FakeHost:
         return Met(value, "late" in stands, left)
 
     async def child(self, wanted: Wanted) -> Child:
+        self.reach("child")
         self.asked.append(wanted)
         run = self.children.get(wanted.key) or self.children["any"]
         return Child(run, sum(not each.state.ended for each in self.children.values()))
 
     async def open_children(self, ids: Sequence[int]) -> tuple[list[int], int]:
+        self.reach("open_children")
         ended = [each.id for each in self.children.values() if each.state.ended and each.id in ids]
         return ended, sum(not each.state.ended for each in self.children.values())
 

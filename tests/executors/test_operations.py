@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import Any
 
 import pytest
@@ -363,27 +365,148 @@ async def test_a_map_with_a_failed_one_waits_for_the_others(host: FakeHost) -> N
     assert host.kept["step:draft[1]"] == "20"
 
 
-async def test_undoing_cancels_what_is_in_flight(host: FakeHost) -> None:
+async def three_drafts(ctx: AsyncContext) -> None:
+    await ctx.using(compensate=print).step("a", lambda: 1)
+    await ctx.map("draft", Draft(), [1, 2, 3], at_once=2)
+    await ctx.step("never", there.calls.append, ("never", ""))
+
+
+async def test_what_is_in_flight_is_cancelled_one_by_one(host: FakeHost) -> None:
+    there.busy = 10
+    assert isinstance(await enter(host, three_drafts), Parked)
+    assert await enter(host, three_drafts, undo="*") == Undoing(("a", "draft[0]", "draft[1]"))
+    assert "cancel" not in verbs()
+
+    assert await enter(host, three_drafts, undo="draft[1]") == Returned("null")
+    assert [call for call in there.calls if call[0] in ("cancel", "never")] == [("cancel", "h2")]
+    assert (host.ledger[-1].no, host.ledger[-1].state) == (1, "cancelled")
+    assert await enter(host, three_drafts, undo="*") == Undoing(("a", "draft[0]"))
+
+
+async def test_what_is_in_flight_after_an_item_that_failed(host: FakeHost) -> None:
+    """An item that is not done keeps no place when it is only to be found what is to be undone."""
+
     async def body(ctx: AsyncContext) -> None:
-        await ctx.using(compensate=print).step("a", lambda: 1)
-        await ctx.map("draft", Draft(), [1, 2])
-        await ctx.step("never", there.calls.append, ("never", ""))
+        await ctx.map("draft", Draft(), [1, 2], at_once=1)
+
+    there.says = Fail("quota")
+    there.busy = 10
+    assert isinstance(await enter(host, body), Parked)
+    assert await enter(host, body, undo="*") == Undoing(("draft[1]",))
+    assert await enter(host, body, undo="draft[1]") == Returned("null")
+
+
+async def test_a_cancel_that_fails_is_the_undo_steps_error(host: FakeHost) -> None:
+    class Stubborn(Draft):
+        async def cancel(self, item: int, handle: str) -> None:
+            raise ConnectionError("reset by peer")
+
+    async def body(ctx: AsyncContext) -> int:
+        return await ctx.step("draft", Stubborn(), 7)
 
     there.busy = 10
     assert isinstance(await enter(host, body), Parked)
-    assert await enter(host, body, undo="*") == Undoing(("a",))
-    assert [call for call in there.calls if call[0] in ("cancel", "never")] == [
-        ("cancel", "h1"),
-        ("cancel", "h2"),
-    ]
-    assert [line.state for line in host.ledger[-2:]] == ["cancelled", "cancelled"]
+    answer = await enter(host, body, undo="draft")
+    assert isinstance(answer, Raised)
+    assert (answer.failure.type, answer.failure.message) == ("ConnectionError", "reset by peer")
+    assert host.ledger[-1].state == "submitted"
+    assert await enter(host, body, undo="*") == Undoing(("draft",))
 
 
 async def test_undoing_finds_what_was_submitted_without_an_answer(host: FakeHost) -> None:
     there.lost_answers = 1
     assert isinstance(await enter(host, draft), Parked)
-    assert await enter(host, draft, undo="*") == Undoing(())
+    assert await enter(host, draft, undo="*") == Undoing(("draft",))
+    assert await enter(host, draft, undo="draft") == Returned("null")
     assert there.calls[-1] == ("cancel", "h1")
+
+
+async def test_what_is_undone_beside_something_that_is_not_begun(host: FakeHost) -> None:
+    """Another task comes first to a step that has no record: it says nothing of the wanted one."""
+
+    async def body(ctx: AsyncContext) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(ctx.step("other", Draft(), 1))
+            group.create_task(ctx.step("draft", Draft(), 2))
+
+    there.busy = 10
+    assert isinstance(await enter(host, body), Parked)
+    assert await enter(host, body, undo="draft") == Returned("null")
+    assert there.calls[-1] == ("cancel", "h2")
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_undoing_comes_by_a_step_that_failed(host: FakeHost, waits: bool) -> None:
+    undone: list[int] = []
+
+    def fail() -> None:
+        raise OSError("reset")
+
+    async def body(ctx: AsyncContext) -> None:
+        with contextlib.suppress(OSError):
+            await ctx.step("bad", fail)
+        if waits:
+            await ctx.sleep(0)
+        await ctx.using(compensate=undone.append).step("a", lambda: 1)
+        raise ValueError("the end")
+
+    assert isinstance(await enter(host, body), Raised)
+    assert await enter(host, body, undo="*") == Undoing(("a",))
+    assert await enter(host, body, undo="a") == Returned("null")
+    assert undone == [1]
+
+
+async def test_an_undo_that_is_not_there_any_more(host: FakeHost) -> None:
+    async def changed(ctx: AsyncContext) -> int:
+        return await ctx.step("other", Draft(), 7)
+
+    there.busy = 10
+    assert isinstance(await enter(host, draft), Parked)
+    answer = await enter(host, changed, undo="draft")
+    assert isinstance(answer, Raised)
+    assert answer.failure.type == "WorkflowChanged"
+    assert answer.failure.message == (
+        "j: what undoes step 'draft' of run 412 is not found: the body does not come by that "
+        "step, or not with compensate=, any more"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"every": "five minutes"}, "every is 'five minutes'; write it as"),
+        ({"every": "0s"}, "every is '0s'; it is at least 1 s"),
+        ({"every": None}, "every is None; write seconds"),
+        ({"within": "soon"}, "within is 'soon'; write it as"),
+        ({"within": 0.5}, "within is 0.5; it is at least 1 s"),
+        ({"stall": "1h"}, r"stall is '1h'; write Stall\(…\)"),
+    ],
+)
+def test_times_are_checked_when_an_operation_is_declared(
+    options: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(DeclarationError, match=f"^Hasty: an operation's {told}"):
+        type("Hasty", (Draft,), options)
+
+
+async def test_times_of_an_instance_are_checked_before_it_is_submitted(host: FakeHost) -> None:
+    class Set(Draft):
+        def __init__(self) -> None:
+            self.every = "0s"  # type: ignore[misc]
+
+    async def body(ctx: AsyncContext) -> int:
+        return await ctx.step("draft", Set(), 7)
+
+    answer = await enter(host, body)
+    assert isinstance(answer, Raised)
+    assert answer.failure.type == "DeclarationError"
+    assert there.calls == []
+
+
+async def test_a_snooze_is_no_shorter_than_a_second(host: FakeHost) -> None:
+    there.says = Snooze(0)
+    _, waits = await to_the_end(host, draft)
+    assert [each.seconds for each in waits] == [1.0]
 
 
 def test_a_stall_counts_from_one() -> None:

@@ -104,6 +104,19 @@ async def test_a_lost_lease_leaves_the_body(executor: ProcessExecutor, host: Fak
     assert await carry_out(executor, host, "keep") == Stopped("lost")
 
 
+@pytest.mark.parametrize("verb", ["checkpoints", "keep", "wait", "child", "open_children"])
+@pytest.mark.parametrize("name", ["asks_all", "asks_all_async"])
+async def test_a_database_that_is_away_is_not_the_bodys_error(
+    executor: ProcessExecutor, host: FakeHost, verb: str, name: str
+) -> None:
+    host.children = {"any": child_run(7, State.READY)}
+    host.away = verb
+    answer = await carry_out(executor, host, name)
+    assert isinstance(answer, Broken)
+    assert answer.failure.type == "DatabaseUnreachable"
+    assert host.texts() == []
+
+
 async def test_a_host_that_fails_is_the_bodys_error(
     executor: ProcessExecutor, host: FakeHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:

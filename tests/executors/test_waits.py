@@ -1,16 +1,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, field_validator
 
 from koken.define.asynccontext import AsyncContext
 from koken.define.context import Context
-from koken.executors.base import Parked, Raised, Returned
+from koken.define.job import declare
+from koken.executors.base import Broken, Parked, Raised, Returned, Stopped
+from koken.model.states import State
 from tests.executors.hosts import FakeHost
 from tests.executors.passes import enter, to_the_end
+from tests.executors.runs import child_run
+from tests.support.moments import until
 
 
 async def test_a_sleep_leaves_the_body_and_is_over_once(host: FakeHost) -> None:
@@ -139,8 +145,11 @@ async def test_a_task_group_is_left(host: FakeHost) -> None:
 
 
 async def test_a_step_at_work_beside_a_wait_is_finished_first(host: FakeHost) -> None:
+    begun, gate = asyncio.Event(), asyncio.Event()
+
     async def work() -> str:
-        await asyncio.sleep(0.05)
+        begun.set()
+        await gate.wait()
         return "done"
 
     async def body(ctx: AsyncContext) -> None:
@@ -148,13 +157,20 @@ async def test_a_step_at_work_beside_a_wait_is_finished_first(host: FakeHost) ->
             group.create_task(ctx.wait_signal("go"))
             group.create_task(ctx.step("work", work))
 
-    assert isinstance(await enter(host, body), Parked)
+    passing = asyncio.create_task(enter(host, body))
+    await begun.wait()
+    await until(lambda: host.waits)
+    assert not passing.done()
+    gate.set()
+    assert isinstance(await passing, Parked)
     assert host.kept["step:work"] == '"done"'
 
 
 async def test_an_error_beside_a_wait_counts_more(host: FakeHost) -> None:
+    gate = asyncio.Event()
+
     async def fail() -> None:
-        await asyncio.sleep(0.01)
+        await gate.wait()
         raise OSError("reset")
 
     async def body(ctx: AsyncContext) -> None:
@@ -162,7 +178,10 @@ async def test_an_error_beside_a_wait_counts_more(host: FakeHost) -> None:
             group.create_task(ctx.wait_signal("go"))
             group.create_task(ctx.step("work", fail))
 
-    answer = await enter(host, body)
+    passing = asyncio.create_task(enter(host, body))
+    await until(lambda: host.waits)
+    gate.set()
+    answer = await passing
     assert isinstance(answer, Raised)
     assert answer.failure.type == "ExceptionGroup"
 
@@ -229,3 +248,117 @@ async def test_a_handled_error_is_the_same_after_a_wait(host: FakeHost) -> None:
     answer, _ = await to_the_end(host, body)
     assert answer == Returned('"reset"')
     assert tries == [1]
+
+
+class Even(BaseModel):
+    number: int
+
+    @field_validator("number")
+    @classmethod
+    def is_even(cls, number: int) -> int:
+        if number % 2:
+            raise ValueError(f"{number} is odd")
+        return number
+
+
+async def test_an_answer_that_is_none_of_its_type_is_asked_for_again(host: FakeHost) -> None:
+    async def body(ctx: AsyncContext) -> int:
+        even = await ctx.ask("How many?", Even)
+        return even.number + await ctx.step("one", lambda: 1)
+
+    host.came = {"How many?": [{"number": 3}]}
+    answer = await enter(host, body)
+    assert answer == Parked(
+        "question", None, "wait:1 again 2", reason="waits for question How many?"
+    )
+    assert host.waits[-1].name == "How many?"
+    assert host.waits[-1].reason == ("answer to 'How many?'(number): 3: Value error, 3 is odd.")
+    assert isinstance(await enter(host, body), Parked)
+    host.came = {"How many?": [{"number": 4}]}
+    assert await enter(host, body) == Returned("5")
+    assert host.places["step:one"] == 2
+
+
+async def test_a_question_of_several_lines_has_a_key_in_one(host: FakeHost) -> None:
+    async def body(ctx: AsyncContext) -> list[Any]:
+        return list(await asyncio.gather(ctx.ask("a\nb?"), ctx.ask("long " * 1000)))
+
+    answer = await enter(host, body)
+    assert isinstance(answer, Parked)
+    first, second = answer.wait_for.split("\n")
+    assert first == "wait:question a\\nb?"
+    assert len(second) < 500
+    host.came = {"a\nb?": [1], "long " * 1000: [2]}
+    assert await enter(host, body) == Returned("[1,2]")
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", 5, "n" * 201])
+async def test_names_of_signals_are_checked_where_they_are_awaited(
+    host: FakeHost, name: Any
+) -> None:
+    async def body(ctx: AsyncContext) -> None:
+        await ctx.wait_signal(name)
+
+    answer = await enter(host, body)
+    assert isinstance(answer, Raised)
+    assert answer.failure.type == "ValueError"
+
+
+def plus_one(n: int) -> int:
+    return n + 1
+
+
+@pytest.mark.parametrize("verb", ["checkpoints", "keep", "wait", "child", "open_children"])
+@pytest.mark.parametrize("place", ["loop", "thread"])
+async def test_a_database_that_is_away_is_not_the_bodys_error(
+    host: FakeHost, verb: str, place: str
+) -> None:
+    """It leaves the body, past its own handlers, and spends the other budget."""
+    host.children = {"any": child_run(7, State.READY)}
+    host.away = verb
+    kid = declare(plus_one, {"name": "kid"})
+
+    async def many(ctx: AsyncContext) -> None:
+        try:
+            await ctx.step("a", lambda: 1)
+            with contextlib.suppress(TimeoutError):
+                await ctx.wait_signal("go", timeout=0)
+            await ctx.map("m", kid, [1, 2])
+        except Exception:
+            host.log("error", "log", "went on")
+
+    def one(ctx: Context) -> None:
+        try:
+            ctx.step("a", lambda: 1)
+            with contextlib.suppress(TimeoutError):
+                ctx.wait_signal("go", timeout=0)
+            ctx.map("m", kid, [1, 2])
+        except Exception:
+            host.log("error", "log", "went on")
+
+    answer = await enter(host, many if place == "loop" else one)
+    assert isinstance(answer, Broken)
+    assert answer.failure.type == "DatabaseUnreachable"
+    assert host.lines == []
+
+
+async def test_a_body_that_is_to_stop_while_the_database_is_away(host: FakeHost) -> None:
+    async def body(ctx: AsyncContext) -> None:
+        host.away, host.wanted = "keep", ""
+        await ctx.step("a", stop)
+
+    def stop() -> int:
+        host.wanted = "shutdown"
+        return 1
+
+    assert await enter(host, body) == Stopped("shutdown")
+
+
+async def test_an_error_of_a_host_beside_a_wait_counts_more(host: FakeHost) -> None:
+    async def body(ctx: AsyncContext) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(ctx.sleep(60))
+            group.create_task(ctx.step("a", lambda: 1))
+
+    host.away = "keep"
+    assert isinstance(await enter(host, body), Broken)

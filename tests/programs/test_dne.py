@@ -118,6 +118,10 @@ def test_phase_4_fails_for_good(client: TestClient) -> None:
     assert google.drafts == []
     assert (status(experiment), scopes()) == ("DRAFT", [])
     assert client.states(run) == {
+        "read": "succeeded",
+        "create": "succeeded",
+        "arms": "succeeded",
+        "schedule": "succeeded",
         "undo create[2]": "succeeded",
         "undo create[1]": "succeeded",
         "undo create[0]": "succeeded",

@@ -13,6 +13,7 @@ import sqlalchemy
 import sqlalchemy.orm
 from django.conf import settings
 from django.db.utils import ConnectionHandler
+from pydantic import BaseModel, field_validator
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 
 import koken
@@ -22,6 +23,7 @@ from koken.testing import TestClient
 
 app = koken.App("durable")
 calls: list[Any] = []
+refusals: list[Exception] = []
 INSERT = "insert into mine (key) values ('{}')"
 
 
@@ -105,6 +107,34 @@ async def in_flight(ctx: AsyncContext) -> None:
     await ctx.map("elsewhere", Elsewhere(), [4, 5])
 
 
+class Stubborn(Elsewhere):
+    def cancel(self, item: int, handle: str) -> None:
+        super().cancel(item, handle)
+        if refusals:
+            raise refusals.pop()
+
+
+@app.job()
+async def stubborn(ctx: AsyncContext) -> None:
+    await ctx.step("elsewhere", Stubborn(), 4)
+
+
+class Even(BaseModel):
+    number: int
+
+    @field_validator("number")
+    @classmethod
+    def is_even(cls, number: int) -> int:
+        if number % 2:
+            raise ValueError(f"{number} is odd")
+        return number
+
+
+@app.job()
+def asks_even(ctx: Context) -> int:
+    return ctx.ask("How many?", Even).number
+
+
 def undo_it(what: str) -> None:
     calls.append(f"undo {what}")
 
@@ -123,6 +153,7 @@ def asks_twice(ctx: Context) -> int:
 def client(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     monkeypatch.setenv("KOKEN_TEST_DATABASE_URL", postgres_url)
     calls.clear()
+    refusals.clear()
     with TestClient(app) as client:
         yield client
 
@@ -172,10 +203,59 @@ def test_cancel_ends_what_is_in_flight_and_undoes(client: TestClient) -> None:
     client.cancel(run, reason="wrong market")
     assert client.fast_forward(run).state == "cancelled"
     assert [call for call in calls if call[0] in ("cancel", "u") or call == "undo a"] == [
-        ("cancel", "h4"),
         ("cancel", "h5"),
+        ("cancel", "h4"),
         "undo a",
     ]
+    assert ledger(client, run) == [("elsewhere", 0, "cancelled"), ("elsewhere", 1, "cancelled")]
+
+
+def test_a_cancel_elsewhere_that_fails_is_tried_again(client: TestClient) -> None:
+    run = client.start(stubborn)
+    client.drain()
+    refusals.extend([OSError("reset"), OSError("reset")])
+    client.cancel(run)
+    assert client.fast_forward(run).state == "cancelled"
+    assert [call for call in calls if call[0] == "cancel"] == [("cancel", "h4")] * 3
+    assert ledger(client, run) == [("elsewhere", 0, "cancelled")]
+
+
+def test_a_cancel_elsewhere_that_fails_for_good_stays_open(client: TestClient) -> None:
+    run = client.start(stubborn)
+    client.drain()
+    refusals.extend([OSError("reset")] * 3)
+    client.cancel(run, reason="wrong market")
+    assert client.fast_forward(run).state == "cancelled"
+    assert undo_runs(client, run) == [("undo elsewhere", "failed", "reset", None)]
+    assert ledger(client, run) == [("elsewhere", 0, "submitted")]
+
+
+def ledger(client: TestClient, run: Any) -> list[Any]:
+    return rows(client, "select key, no, state from koken.ledger where run_id = %s", run.id)
+
+
+def undo_runs(client: TestClient, run: Any) -> list[Any]:
+    text = "select step, state, error ->> 'message', acknowledged_at from koken.run"
+    return rows(client, f"{text} where parent_id = %s and undoes_id is not null", run.id)
+
+
+def rows(client: TestClient, text: str, *args: Any) -> list[Any]:
+    with psycopg.connect(client.awaiting.link.config.database_url) as connection:
+        return connection.execute(f"{text} order by 1, 2", args).fetchall()
+
+
+def test_an_answer_that_is_none_of_its_type_is_asked_for_again(client: TestClient) -> None:
+    run = client.start(asks_even)
+    client.drain()
+    client.answer(run, "How many?", {"number": 3})
+    client.drain()
+    (again,) = client.questions(run)
+    assert (again.text, again.reason) == (
+        "How many?", "answer to 'How many?'(number): 3: Value error, 3 is odd.",
+    )  # fmt: skip
+    assert client.why(run).causes[0].text == f"it asks: How many? (again: {again.reason})"
+    client.answer(run, "How many?", {"number": 4})
+    assert client.fast_forward(run).result == 4
 
 
 def test_a_worker_killed_while_it_waits(client: TestClient) -> None:

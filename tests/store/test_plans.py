@@ -55,7 +55,7 @@ ENGINE: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "limited_queues": (([1],), {"run_ready"}),
     "log": (([5], [1], [0.0], ["info"], ["stdout"], ["x"]), {"run_pkey"}),
     "keep_checkpoints": (
-        ([5], [1], ["step:a"], ["1"], [False], [1], [None]),
+        ([5], [1], ["step:a"], ["1"], [False], [1], [None], [5]),
         {"run_pkey", "checkpoint_pkey"},
     ),
     "progress": (([5], [1], [50], ["x"]), {"run_pkey"}),

@@ -33,7 +33,7 @@ union all
 select id, format('is %s below run %s, which has ended', state, parent_id)
   from child where parent_ended and open
 union all
-select id, format('waits (%s %s) for nothing that could come', wait_cause, wait_for)
+select id, format('waits (%s) for nothing that could come', concat_ws(' ', wait_cause, wait_for))
   from koken.run r
  where r.state = 'waiting' and r.wake_at is null and not case
          when r.wait_cause = 'children' then
@@ -58,10 +58,20 @@ order by 1, 2
 
 def check(client: TestClient) -> None:
     """All runs of a test's database stand as they may."""
+    assert broken(client) == []
+
+
+def broken(client: TestClient) -> list[str]:
+    """What stands as it may not, in the database of a test."""
     with psycopg.connect(client.database_url, row_factory=dict_row) as connection:
-        assert_sound(connection.execute(BROKEN).fetchall())
+        return in_words(connection.execute(BROKEN).fetchall())
 
 
 def assert_sound(found: Iterable[Mapping[str, Any]]) -> None:
     """Nothing was found by ``BROKEN``."""
-    assert [f"run {row['id']} {row['broken']}" for row in found] == []
+    assert in_words(found) == []
+
+
+def in_words(found: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What was found by ``BROKEN``."""
+    return [f"run {row['id']} {row['broken']}" for row in found]

@@ -17,10 +17,10 @@ insert into koken.run (
   rank, max_attempts, max_infra_attempts, trigger_kind, logical_at, created_at, need_rule, attempt,
   open_needs, wait_cause, wake_at, wait_for, not_before_at, made, released, at_once, open_children,
   bad_children, started_at, finished_at, result, error, progress, progress_text, worker_id,
-  undoes_id)
+  undoes_id, claimed_at)
 select p.workspace_id, p.job_id, p.version_id, p.queue_id, p.id, coalesce(p.root_id, p.id), $2, $3,
        $4, 0, koken.now(), $5, 3, 'run', p.logical_at, koken.now(), $6, $7, $8, $9, $10, $11, $12,
-       $13, $14, $15, $16, $17, $18, $19, $20::jsonb, $21::jsonb, $22, $23, $24, $25
+       $13, $14, $15, $16, $17, $18, $19, $20::jsonb, $21::jsonb, $22, $23, $24, $25, $18
   from koken.run p where p.id = $1
 returning id
 """

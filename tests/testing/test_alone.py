@@ -4,9 +4,10 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator
 
 from koken import App, AsyncContext, Cancel, Context, Operation, Retry, Skip, Snooze
+from koken.define.job import declare
 from koken.errors import InvalidArguments, RunFailed
 from koken.executors import Command
 from koken.model.codec import Unstorable
@@ -210,3 +211,24 @@ def test_steps_of_workflows() -> None:
         call(count)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="no function"):
         call(flow)
+
+
+class Even(BaseModel):
+    number: int
+
+    @field_validator("number")
+    @classmethod
+    def is_even(cls, number: int) -> int:
+        if number % 2:
+            raise ValueError(f"{number} is odd")
+        return number
+
+
+def test_an_answer_that_is_none_of_its_type_is_refused() -> None:
+    def asks(ctx: Context) -> int:
+        return ctx.ask("How many?", Even).number
+
+    job = declare(asks, {"name": "asks"})
+    assert call(job, answers={"How many?": {"number": 4}}) == 4
+    with pytest.raises(InvalidArguments, match="3 is odd"):
+        call(job, answers={"How many?": {"number": 3}})

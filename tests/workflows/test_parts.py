@@ -6,7 +6,13 @@ import asyncio
 import os
 from datetime import UTC, datetime
 
+import pytest
+
 import koken
+from koken.engine.claim import Claimed
+from koken.engine.finish import Ending
+from koken.runtime import stepping
+from koken.runtime.through import wait_for_children
 from tests.workflows.acts import act, never, rows
 from tests.workflows.conftest import Hire
 
@@ -39,6 +45,39 @@ def test_a_job_as_a_step(client_of: Hire) -> None:
     ]
     assert client.attempts(run, "twice") == 1
     assert {each.root_id for each in client.started(double)} == {run.id}
+
+
+def test_a_worker_that_fails_when_a_step_has_started_its_job(
+    client_of: Hire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run that stands is waited for; nothing is started twice, no key is taken."""
+    app = koken.App("once")
+
+    @app.job
+    def double(number: int) -> int:
+        return number * 2
+
+    @app.workflow
+    def flow(number: int) -> None: ...
+
+    flow.step(double)
+    client = client_of(app)
+    waits: list[int] = []
+
+    def fails_once(run: Claimed) -> Ending:
+        waits.append(run.id)
+        if len(waits) == 1:
+            raise OSError("killed")
+        return wait_for_children(run)
+
+    monkeypatch.setattr(stepping, "wait_for_children", fails_once)
+    run = client.fast_forward(client.start(flow, 4))
+    assert (run.state, run.result) == ("succeeded", 8)
+    assert len(client.started(double)) == 1
+    assert (
+        rows(client, "select idempotency_key from koken.run where idempotency_key is not null")
+        == []
+    )
 
 
 def test_a_failure_travels_up(client_of: Hire) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -13,15 +15,14 @@ from koken.cli.common import Common
 from koken.cli.lists import checked_limit
 from koken.cli.output import DIM, GAP
 from koken.cli.place import with_client
-from koken.cli.show import Named, log_line
+from koken.cli.show import Named, StepNamed, log_line, speaker
 from koken.client.awaiting import AsyncClient
 from koken.errors import InvalidArguments, KokenError
 from koken.model.duration import seconds
 from koken.model.run import Run
 from koken.model.states import State
-from koken.views import logs as lines
-from koken.views.logs import LogLine
-from koken.views.steps import step_id
+from koken.views import treelogs
+from koken.views.treelogs import Said
 
 LOOK = 0.3
 """Seconds between two looks at what goes on."""
@@ -85,9 +86,7 @@ def length(text: str, option: str) -> float:
 def logs(
     ctx: typer.Context,
     run: Named,
-    step: Annotated[
-        str, typer.Argument(metavar="[STEP]", help="A step by its name; an item: table[0].")
-    ] = "",
+    step: StepNamed = "",
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Go on until the run has ended.")
     ] = False,
@@ -95,7 +94,7 @@ def logs(
         int, typer.Option(metavar="N", help="At most so many lines, the last.")
     ] = PAGE,
 ) -> None:
-    """Print what a run, or one of its steps, has printed and logged."""
+    """Print what a run, or one of its steps, has printed and logged, with the runs below it."""
     common: Common = ctx.obj
     most = checked_limit(limit)
     if follow:
@@ -104,56 +103,63 @@ def logs(
     whose, found = with_client(common, lambda client: last_lines(client, run, step, most))
     if common.json:
         output.items(found)
-    elif not found:
+    elif found:
+        Printer(common).add(found)
+    elif whose is not None:
         print(f"{words.called(whose)} has printed nothing", file=sys.stderr)
-    else:
-        print_lines(found, common, 0)
-
-
-async def speaker(client: AsyncClient, named: str, step: str) -> Run[Any]:
-    """A run, or the run of one of its steps."""
-    run: Run[Any] = await client.get(named)
-    return await client.get(await step_id(client.link.views, run, step)) if step else run
 
 
 async def last_lines(
     client: AsyncClient, named: str, step: str, most: int
-) -> tuple[Run[Any], list[LogLine]]:
-    """A run, and the last of what it has printed."""
+) -> tuple[Run[Any] | None, list[Said]]:
+    """A run, and the last of what it and the runs below it have printed."""
     run = await speaker(client, named, step)
-    return run, await lines.tail(client.link.views, run.id, limit=most)
+    if run is None:
+        return None, []
+    found, _ = await treelogs.tail(client.link.views, run.id, limit=most)
+    return run, found
 
 
 async def following(client: AsyncClient, common: Common, named: str, step: str, limit: int) -> None:
     """The last lines, then every new one, until the run has ended and all are read."""
     run = await speaker(client, named, step)
-    found = await lines.tail(client.link.views, run.id, limit=limit)
-    lease = print_lines(found, common, 0)
-    last = found[-1].id if found else 0
+    if run is None:
+        return
+    printer = Printer(common)
+    found, place = await treelogs.tail(client.link.views, run.id, limit=limit)
+    printer.add(found)
     while True:
+        begun = time.monotonic()
         ended = (await client.get(run.id)).state.ended
-        found = await lines.lines(client.link.views, run.id, after=last, limit=PAGE)
-        if found:
-            lease = print_lines(found, common, lease)
-            last = found[-1].id
-        elif ended:
+        found, place = await treelogs.after(client.link.views, place, limit=PAGE)
+        printer.add(found)
+        if not found and ended:
             return
-        else:
-            await asyncio.sleep(LOOK)
+        if not found:
+            await asyncio.sleep(max(LOOK, 3 * (time.monotonic() - begun)))
 
 
-def print_lines(found: list[LogLine], common: Common, lease: int) -> int:
-    """Print lines, with a mark where another attempt begins; returns the last one's lease."""
-    for each in found:
-        if common.json:
-            output.as_json(each.to_json())
-            continue
-        if lease and each.lease != lease:
-            output.say(("— begun again —", DIM))
-        lease = each.lease
-        output.say(log_line(each))
-    sys.stdout.flush()
-    return lease
+class Printer:
+    """Prints lines, with a mark where another attempt begins."""
+
+    def __init__(self, common: Common) -> None:
+        self.common = common
+        self.leases: dict[int, int] = {}
+        """By run, which lease of it has spoken last."""
+
+    def add(self, found: Sequence[Said]) -> None:
+        """Print more lines."""
+        for each in found:
+            if self.common.json:
+                output.as_json(each.to_json())
+                continue
+            who = f"{words.plain(each.who)} | " if each.who else ""
+            before = self.leases.get(each.run_id, each.line.lease)
+            self.leases[each.run_id] = each.line.lease
+            if before != each.line.lease:
+                output.say((f"{who}— begun again —", DIM))
+            output.say(log_line(each.line, of=who))
+        sys.stdout.flush()
 
 
 COMMANDS = {"logs": logs, "wait": wait}

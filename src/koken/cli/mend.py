@@ -16,6 +16,7 @@ from koken.cli.place import with_client
 from koken.cli.show import Named, known_number
 from koken.cli.start import json_object
 from koken.client.awaiting import AsyncClient
+from koken.client.results import NO_RESULT
 from koken.engine import repair
 from koken.engine.repair import Order, Verb
 from koken.errors import InvalidArguments, Refused
@@ -48,8 +49,18 @@ async def cancelled(client: AsyncClient, named: str, reason: str) -> tuple[Run[A
     if after.state.ended and after.state is not State.CANCELLED:
         raise ended(after)  # meanwhile
     if not after.state.ended:
-        return after, f"asked to stop on {after.worker}; follow it: koken watch {after.id}"
+        return after, f"{asked(after)}; follow it: koken watch {after.id}"
     return after, words.ending(after)
+
+
+def asked(run: Run[Any]) -> str:
+    """What was asked of a run that has not ended yet, and of whom."""
+    if run.state is State.RUNNING:
+        return f"asked to stop on {run.worker}"
+    if run.children is not None and run.children.going:
+        going = run.children.going
+        return f"asked to end; {going:,} of its runs {'goes' if going == 1 else 'go'}"
+    return "asked to end; a worker cleans up after it"
 
 
 def ended(run: Run[Any]) -> Refused:
@@ -125,7 +136,7 @@ def resolve(
     reason: Reason = "",
 ) -> None:
     """Have a step count as done, after a fix outside."""
-    value = json_value(result) if result else None
+    value = json_value(result) if result else NO_RESULT
     mend(ctx.obj, Wanted("resolve", run, step, result=value, reason=reason, force=force), dry_run)
 
 
@@ -170,7 +181,7 @@ class Wanted:
     run: str
     step: str | None = None
     args: Mapping[str, Any] | None = None
-    result: Any = None
+    result: Any = NO_RESULT
     code: int | None = None
     """The number that a step is marked with, which says the verb."""
     reason: str = ""

@@ -31,7 +31,7 @@ def draw(plan: Plan, now: datetime) -> None:
 
 def lines(plan: Plan, now: datetime) -> list[tuple[str, str]]:
     """A plan in lines, each with its label."""
-    again = [(each.step, effect(each), inputs(each, plan, now)) for each in plan.again[:MOST]]
+    again = [(each.step, effect(each), about(each, plan, now)) for each in plan.again[:MOST]]
     then = [(each.step, effect(each), waiting(each, plan, now)) for each in plan.then[:1]]
     rows = [*again, *then]
     widths = [max((len(row[place]) for row in rows), default=0) for place in range(3)]
@@ -54,6 +54,19 @@ def lines(plan: Plan, now: datetime) -> list[tuple[str, str]]:
 def effect(each: Again | Then) -> str:
     """What a step says that it does outside."""
     return each.effect.value if each.effect else "not declared"
+
+
+def about(each: Again, plan: Plan, now: datetime) -> str:
+    """``inputs as recorded at 23:58: table (209); window until 06:00``."""
+    return "; ".join(filter(None, [inputs(each, plan, now), window(each, plan, now)]))
+
+
+def window(each: Again | Then, plan: Plan, now: datetime) -> str:
+    """``window until 06:00``, or that it has closed."""
+    if each.closes is None:
+        return ""
+    at = clock(each.closes, plan, now)
+    return f"window until {at}" if each.closes > now else f"its window closed {at}; goes now"
 
 
 def inputs(each: Again, plan: Plan, now: datetime) -> str:
@@ -95,6 +108,7 @@ def more(each: Then, plan: Plan, now: datetime) -> list[str]:
     said = []
     if each.not_before is not None and each.not_before > now:
         said.append(f"gate {clock(each.not_before, plan, now)}")
+    said += filter(None, [window(each, plan, now)])
     if each.starts:
         said.append(f"starts job {each.starts}")
     return said

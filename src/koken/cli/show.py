@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,7 +24,7 @@ from koken.views import events, logs
 from koken.views.events import EventRow
 from koken.views.logs import LogLine
 from koken.views.runs import AttemptRow, attempts
-from koken.views.steps import StepRow, steps, undone
+from koken.views.steps import StepRow, step_id, steps, undone
 
 LAST_ID = 2**63 - 1
 
@@ -58,30 +59,58 @@ class Picture:
     steps: Sequence[StepRow]
     undone: Sequence[StepRow]
 
+    @property
+    def made_of_steps(self) -> bool:
+        """Whether its steps are all that there is to it."""
+        return any(not row.recorded for row in self.steps)
 
-def show(ctx: typer.Context, run: Named) -> None:
-    """Show a run: how it stands, its attempts, arguments, result and last lines."""
+
+StepNamed = Annotated[
+    str, typer.Argument(metavar="[STEP]", help="A step by its name; an item: table[0].")
+]
+
+
+def show(ctx: typer.Context, run: Named, step: StepNamed = "") -> None:
+    """Show a run, or one of its steps: how it stands, its attempts, values and last lines."""
     common: Common = ctx.obj
-    picture = with_client(common, lambda client: look(client, run))
+    picture = with_client(common, lambda client: look(client, run, step))
+    if picture is None:
+        return
     if common.json:
         tried = [each.to_json() for each in picture.attempts]
         acts = [each.to_json() for each in picture.events]
-        rows = [each.to_json() for each in picture.steps]
+        rows = [each.to_json() for each in (*picture.steps, *picture.undone)]
         plain = picture.run.to_json()
         output.as_json({**plain, "attempts": tried, "events": acts, "steps": rows})
     else:
         draw(picture, datetime.now(UTC))
 
 
-async def look(client: AsyncClient, named: str) -> Picture:
-    """Read all that ``show`` prints."""
-    run: Run[Any] = await client.get(named)
+async def look(client: AsyncClient, named: str, step: str) -> Picture | None:
+    """Read all that ``show`` prints; None for a step of a body, of which that is said."""
+    run = await speaker(client, named, step)
+    if run is None:
+        return None
     db = client.link.views
     tried, acts = await attempts(db, run.id), await events.of_run(db, run.id)
     last = await logs.tail(db, run.id, limit=LAST_LINES + TRACES)
-    rows = await steps(db, run) if run.children else []
-    undo = await undone(db, run) if run.children else []
+    rows, undo = await steps(db, run), await undone(db, run)
     return Picture(run, tried, acts, without_traces(last, tried)[-LAST_LINES:], rows, undo)
+
+
+async def speaker(client: AsyncClient, named: str, step: str) -> Run[Any] | None:
+    """A run, or the run of one of its steps; None for a step of a body, of which that is said."""
+    run: Run[Any] = await client.get(named)
+    if not step:
+        return run
+    for row in await steps(client.link.views, run):
+        if row.recorded and row.name == step:
+            if row.child is not None:
+                return await client.get(row.child.id)
+            text = "is a step of its body: its lines are in the run's own log"
+            print(f"{step} of {words.called(run)} {text}: koken logs {run.id}", file=sys.stderr)
+            return None
+    return await client.get(await step_id(client.link.views, run, step))
 
 
 def without_traces(found: Sequence[LogLine], tried: Sequence[AttemptRow]) -> Sequence[LogLine]:
@@ -98,10 +127,10 @@ def without_traces(found: Sequence[LogLine], tried: Sequence[AttemptRow]) -> Seq
 def draw(picture: Picture, now: datetime) -> None:
     """Print it, the answer first."""
     run = picture.run
-    if picture.steps:
+    if picture.made_of_steps:
         output.say(header(run, now))
         draw_steps(picture.steps, run)
-        draw_undone(picture.undone, run)
+        draw_undone(picture.undone)
     else:
         output.say(output.titled(run), (words.standing(run, now), output.style_of(run)))
         output.say((" · ".join(facts(run, now)), DIM))
@@ -109,9 +138,13 @@ def draw(picture: Picture, now: datetime) -> None:
             output.say()
             draw_attempts(picture.attempts, picture.events, run)
         draw_traceback(run, picture.attempts)
+        if picture.steps or picture.undone:
+            output.say()
+            draw_steps(picture.steps, run)
+            draw_undone(picture.undone)
         output.say()
     draw_events(picture.events)
-    if not picture.steps:
+    if not picture.made_of_steps:
         draw_values(run)
     draw_lines(picture)
     found = words.ways(run)
@@ -159,11 +192,14 @@ def draw_lines(picture: Picture) -> None:
         output.say((f"{' ' * 10}all of it: koken logs {picture.run.id}", DIM))
 
 
-def log_line(each: LogLine, speaker: str = "") -> Text:
-    """``18:02:11 WARNING no arrival time``; ``speaker`` is whose line it is, where many speak."""
+def log_line(each: LogLine, speaker: str = "", of: str = "") -> Text:
+    """``18:02:11 WARNING no arrival time``; ``speaker`` is whose line it is, where many speak.
+
+    ``of`` is set before the text: ``18:02:11 table[3] | no arrival time``.
+    """
     level = f"{each.level.upper()} " if each.level not in ("info", "debug") else ""
     said = (level + words.plain(each.text), LEVELS.get(each.level, ""))
-    who = f" │ {speaker}  " if speaker else " "
+    who = f" │ {speaker}  " if speaker else f" {of}"
     return Text.assemble((words.clock(each.at) + who, DIM), said)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from shutil import get_terminal_size
 from typing import Any
 
@@ -35,7 +35,7 @@ def draw_steps(rows: Sequence[StepRow], run: Run[Any]) -> None:
     name = max((Text(words.plain(row.name)).cell_len for row in named), default=0)
     how = max((len(far(row)) for row in named), default=0)
     for row in begun:
-        output.say(line(row, name, how, run))
+        output.say(line(row, name, how, run.id))
     if waiting:
         draw_waiting(waiting, name, how)
     if len(rows) > len(listed):
@@ -44,8 +44,8 @@ def draw_steps(rows: Sequence[StepRow], run: Run[Any]) -> None:
         output.say(f"{GAP}… {len(left):,} more: ", counts(left), (f"  koken steps {run.id}", DIM))
 
 
-def line(row: StepRow, name: int, how: int, run: Run[Any]) -> Text:
-    """``✓ files      1/2        0:12   214 files``."""
+def line(row: StepRow, name: int, how: int, of: int | None) -> Text:
+    """``of`` is the run whose step it is: ``✓ files                 0:12   214 files``."""
     mark = row.mark
     whole = Text.assemble(
         GAP,
@@ -54,9 +54,10 @@ def line(row: StepRow, name: int, how: int, run: Run[Any]) -> Text:
         f"   {far(row):>{how}}   {took(row):>8}   ",
         said(row),
     )
-    if row.state is State.FAILED:
-        whole.append(f"   koken logs {row.run_id if row.undoing else run.id}", DIM)
-        whole.append("" if row.undoing else f" {words.plain(row.name)}", DIM)
+    if row.state is State.FAILED and row.run_id is not None:
+        own = row.undoing or row.recorded
+        whole.append(f"   koken logs {row.run_id if own else of}", DIM)
+        whole.append("" if own else f" {words.plain(row.name)}", DIM)
     whole.rstrip()
     return whole
 
@@ -73,15 +74,23 @@ def took(row: StepRow) -> str:
 
 
 def far(row: StepRow) -> str:
-    """Items that are good of all, attempts of those that it has; ``–`` where it never went."""
+    """Items that are good of all; attempts of those that it has, where one has failed."""
     if row.items is not None:
         return f"{row.items.good:,}/{row.items.made:,}"
-    if row.state is State.SKIPPED:
-        return "–"
-    return f"{row.attempt}/{row.max_attempts}"
+    return f"{row.attempt}/{row.max_attempts}" if row.tried_again else ""
 
 
 def said(row: StepRow) -> Text:
+    """What came of a step, or what it does; then the run that it stands for."""
+    told = outcome(row)
+    if row.detail:
+        told.append(f"{GAP if told else ''}{words.plain(row.detail)}", DIM)
+    if row.child is not None and row.child.called not in told.plain:
+        told.append(f"{GAP if told else ''}→ {words.plain(row.child.called)}", DIM)
+    return told
+
+
+def outcome(row: StepRow) -> Text:
     """What came of a step, or what it does."""
     style = STYLES[row.mark.look]
     if row.state is State.SUCCEEDED:
@@ -93,7 +102,7 @@ def said(row: StepRow) -> Text:
         return Text(f"{row.state.value}{reason}", DIM)
     told = [row.mark.word]
     if row.state is State.RUNNING:
-        told[0] += f" on {row.worker}"
+        told[0] += f" on {row.worker}" if row.worker else ""
     if row.percent is not None:
         told.append(output.bar(row.percent))
     told.append(words.plain(row.message))
@@ -107,16 +116,18 @@ def held(row: StepRow) -> str:
         return ""
     what = words.plain(row.wait.wait_for or "") if row.mark.word != "running" else ""
     until = f"until {words.time_of(row.wait.until)}" if row.wait.until else ""
+    if row.wait.until and row.wait.cause in words.GIVES_UP:
+        until = words.by_then(row.wait.cause, row.wait.until, datetime.now(UTC))
     gate = f"({row.gate})" if row.gate and row.wait.cause == "gate" else ""
     return " ".join(part for part in (what, until, gate) if part)
 
 
 def draw_waiting(rows: Sequence[StepRow], name: int, how: int) -> None:
-    """``· publish    0/2           –   · site   · apologise``."""
+    """``· publish               –   · site   · apologise``."""
     first, *others = rows
     room = get_terminal_size((80, 24)).columns
     whole = Text.assemble(
-        f"{GAP}{first.mark.glyph} {padded(first.name, name)}   {far(first):>{how}}   {'–':>8}",
+        f"{GAP}{first.mark.glyph} {padded(first.name, name)}   {'':>{how}}   {'–':>8}",
         style=DIM,
     )
     for row in others:
@@ -135,12 +146,12 @@ def counts(rows: Sequence[StepRow]) -> Text:
     return Text(GAP).join(Text(text, style) for text, style in parts)
 
 
-def draw_undone(rows: Sequence[StepRow], run: Run[Any]) -> None:
+def draw_undone(rows: Sequence[StepRow]) -> None:
     """The runs that undo what the steps did."""
     name = max((Text(words.plain(row.name)).cell_len for row in rows), default=0)
     how = max((len(far(row)) for row in rows), default=0)
     for row in rows[:MOST]:
-        output.say(line(row, name, how, run))
+        output.say(line(row, name, how, row.run_id))
 
 
 def header(run: Run[Any], now: datetime) -> Text:

@@ -40,27 +40,28 @@ def steps(
         ),
     ] = False,
 ) -> None:
-    """List the steps of a run, or the items of a step's run."""
+    """List the steps of a run, or the items of a step's run; then what undoes them."""
     common: Common = ctx.obj
-    whose, found = with_client(common, lambda client: look(client, run))
+    whose, found, undo = with_client(common, lambda client: look(client, run))
     if common.json:
-        output.items(found)
+        output.items([*found, *undo])
     elif codes:
         for row in found:
             print(f"{words.plain(row.name)} {row.code}")
-    elif not found:
+    elif not found and not undo:
         output.say(f"{words.called(whose)} has no steps.")
     else:
         output.say(
             output.titled(whose), (words.word(whose), output.style_of(whose)), GAP, counts(found)
         )
-        output.table(COLUMNS, [cells(row) for row in found])
+        output.table(COLUMNS, [cells(row) for row in [*found, *undo]])
 
 
-async def look(client: AsyncClient, named: str) -> tuple[Run[Any], list[StepRow]]:
-    """A run and its steps."""
+async def look(client: AsyncClient, named: str) -> tuple[Run[Any], list[StepRow], list[StepRow]]:
+    """A run, its steps, and the runs that undo them."""
     run: Run[Any] = await client.get(named)
-    return run, await view.steps(client.link.views, run)
+    db = client.link.views
+    return run, await view.steps(db, run), await view.undone(db, run)
 
 
 def cells(row: StepRow) -> tuple[Text | str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from shutil import get_terminal_size
 from typing import Any
@@ -22,7 +23,7 @@ from koken.cli.steplines import counts, said
 from koken.client.awaiting import AsyncClient
 from koken.model.run import Run
 from koken.model.states import State
-from koken.views.steps import StepRow, steps
+from koken.views.steps import StepRow, going, steps
 
 CLEAR = "\r\x1b[2K"
 SCREEN = 30
@@ -40,9 +41,9 @@ async def watching(client: AsyncClient, common: Common, named: str) -> int:
     live = sys.stdout.isatty() and not common.json
     before = ""
     run: Run[Any] = await client.get(named)
-    if await steps(client.link.views, run):
-        return await watching_steps(client, common, run, live=live)
     while not run.state.ended:
+        if await steps(client.link.views, run):
+            return await watching_steps(client, common, run, live=live)
         text = moment(run, datetime.now(UTC))
         if live:
             stay(text)
@@ -58,26 +59,43 @@ async def watching(client: AsyncClient, common: Common, named: str) -> int:
 
 async def watching_steps(client: AsyncClient, common: Common, run: Run[Any], *, live: bool) -> int:
     """A line for each step that moves; a terminal has one below them that says how far all are."""
-    known: dict[int, str] = {}
+    known: dict[tuple[str, int | None], str] = {}
     first = True
     while True:
         begun = time.monotonic()
         run = await client.get(run.id)
         found = await steps(client.link.views, run)
-        moved = [row for row in found if known.get(row.no) != step_sign(row)]
-        known |= {row.no: step_sign(row) for row in moved}
+        moved = [row for row in found if known.get(called(row)) != step_sign(row)]
+        known |= {called(row): step_sign(row) for row in moved}
         told = [row for row in moved if told_at_once(row)] if first else moved
-        first = False
         if live:
             sys.stdout.write(CLEAR)
+        if first and not common.json and not run.state.ended:
+            tell_standing(run, found, datetime.now(UTC))
+        first = False
         if not common.json:
             tell_steps(told)
         if run.state.ended:
             return say_end(common, run)
         if live:
-            at = Text.assemble((words.clock(datetime.now(UTC)), DIM), " ", output.titled(run))
-            stay(Text.assemble(at, words.word(run), GAP, counts(found)))
+            stay(Text.assemble(moment(run, datetime.now(UTC)), GAP, counts(found)))
         await asyncio.sleep(max(LOOK, 3 * (time.monotonic() - begun)))
+
+
+def called(row: StepRow) -> tuple[str, int | None]:
+    """What tells a step from the others: a body may start several runs of one job."""
+    return row.name, row.run_id if row.recorded else None
+
+
+def tell_standing(run: Run[Any], found: Sequence[StepRow], now: datetime) -> None:
+    """How the run stands, and until when steps of it are held that have not begun."""
+    standing = words.standing(run, now, going(found))
+    output.say(output.titled(run), (standing, output.style_of(run)))
+    for row in found:
+        if row.state is State.BLOCKED and row.held_until is not None:
+            gate = f" ({row.gate})" if row.gate else ""
+            until = f"held until {words.time_of(row.held_until)}{gate}"
+            output.say((f"{GAP}{words.plain(row.name)}  {until}", DIM))
 
 
 def step_sign(row: StepRow) -> str:

@@ -18,7 +18,7 @@ from koken.cli.show import Named
 from koken.model.run import Run
 from koken.model.states import State
 from koken.views.cause import Cause
-from koken.views.steps import StepRow
+from koken.views.steps import StepRow, going
 from koken.views.why import Why
 
 SAID = ("ended", "retry", "running", "children")
@@ -40,7 +40,7 @@ def why(ctx: typer.Context, run: Named) -> None:
     for cause in found.causes:
         if cause not in about and cause.cause not in SAID:
             output.say(GAP, words.plain(cause.text), *times(cause, now))
-    draw_steps(about)
+    draw_steps(about, now)
     ways = ways_on(found)
     if ways:
         output.say("Ways on: ", " · ".join(ways))
@@ -51,7 +51,7 @@ def times(cause: Cause, now: datetime) -> list[tuple[str, str]]:
     if cause.cause == "needs":
         return [(then(cause), "")]
     found = [words.ago(cause.since, now)] if cause.since else []
-    found += [f"due {words.due(cause.until, now)}"] if cause.until else []
+    found += [words.by_then(cause.cause, cause.until, now)] if cause.until else []
     return [(f" ({', '.join(found)})", DIM)] if found else []
 
 
@@ -60,7 +60,7 @@ def first_line(found: Why, now: datetime) -> Text:
     run = found.run
     failed = failures(found)
     if not failed or run.state is not State.FAILED:
-        standing = words.standing(run, now)
+        standing = words.standing(run, now, going(found.steps))
         return Text.assemble(output.titled(run), (standing, output.style_of(run)))
     since = min((row.ended_at for row in failed if row.ended_at), default=run.ended_at)
     what = f"{len(failed):,} steps failed"
@@ -77,17 +77,17 @@ def first_line(found: Why, now: datetime) -> Text:
 
 
 def failures(found: Why) -> list[StepRow]:
-    """The steps that failed."""
-    return [row for row in found.steps if row.state is State.FAILED]
+    """The steps that failed, of those that are runs."""
+    return [row for row in found.steps if row.state is State.FAILED and not row.recorded]
 
 
-def draw_steps(causes: Sequence[Cause]) -> None:
+def draw_steps(causes: Sequence[Cause], now: datetime) -> None:
     """What is to be said of each step; short ones share a line."""
     width = max((Text(words.plain(cause.step or "")).cell_len for cause in causes), default=0)
     room = get_terminal_size((80, 24)).columns
     waiting: Text | None = None
     for cause in causes:
-        line = step_line(cause, width, room)
+        line = step_line(cause, width, room, now)
         if waiting is not None and (both := beside(waiting, line, cause, room)) is not None:
             output.say(both)
             waiting = None
@@ -113,7 +113,7 @@ def beside(one: Text, other: Text, cause: Cause, room: int) -> Text | None:
     return Text.assemble(one, " " * (room // 2 - one.cell_len - 2), other)
 
 
-def step_line(cause: Cause, width: int, room: int) -> Text:
+def step_line(cause: Cause, width: int, room: int, now: datetime) -> Text:
     """``crunch      OSError: …      w-7, 02:41:07``."""
     name = words.plain(cause.step or "")
     whole = Text.assemble(GAP, (name, "bold"))
@@ -122,10 +122,12 @@ def step_line(cause: Cause, width: int, room: int) -> Text:
     whole.append(words.plain(cause.text), output.STYLES["failed"] if failed else "")
     if cause.cause == "needs":
         whole.append(then(cause))
-    elif cause.until is not None:
+    elif cause.until is not None and cause.cause not in words.GIVES_UP:
         whole.append(f" until {words.time_of(cause.until)}")
     if cause.wait_for and cause.cause in ("signal", "operation"):
         whole.append(f": {words.plain(cause.wait_for)}")
+    if cause.until is not None and cause.cause in words.GIVES_UP:
+        whole.append(f" ({words.by_then(cause.cause, cause.until, now)})", DIM)
     if failed:
         at = words.clock(cause.since) if cause.since else ""
         told = ", ".join(part for part in (cause.worker or "", at) if part)

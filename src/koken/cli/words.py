@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from koken.model.duration import in_words
 from koken.model.run import Children, Run
 from koken.model.states import State, WaitCause
+from koken.views.cause import listed
 from koken.views.marks import of_run
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ JUST_NOW = 1.0
 """Seconds around now that no clock tells apart."""
 STEPWISE = {"skip": "", "resolve": "", "fork": "--from "}
 """Commands that name a step, and what stands before it."""
+GIVES_UP = (WaitCause.SIGNAL, WaitCause.QUESTION)
+"""Waits whose time is not that of what is waited for."""
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
 CONTROLS = {code: None for code in (*range(32), *range(0x7F, 0xA0)) if code != ord("\t")}
 
@@ -149,20 +152,25 @@ def tries(run: Run[Any]) -> str:
     return f"{run.attempt}/{run.max_attempts}"
 
 
-def standing(run: Run[Any], now: datetime) -> str:
-    """Where a run stands, without its name: ``failed 12 min ago, attempt 3 of 3: OSError: …``."""
-    attempt = f"attempt {run.attempt} of {run.max_attempts}"
+def standing(run: Run[Any], now: datetime, names: Sequence[str] = ()) -> str:
+    """Where a run stands, without its name: ``failed 12 min ago, attempt 3 of 3: OSError: …``.
+
+    ``names`` are the steps of it that go, where they are known.
+    """
+    attempt = tried(run)
     reason = f": {plain(run.reason)}" if run.reason else ""
     if run.state.ended:
         closed = f" (acknowledged by {run.acknowledged_by})" if run.acknowledged_by else ""
-        tried = f", {attempt}" if run.state is State.FAILED else ""
-        return f"{word(run)} {ago(run.ended_at, now)}{tried}{reason}{closed}"
+        tries = f", {attempt}" if run.state is State.FAILED and attempt else ""
+        return f"{word(run)} {ago(run.ended_at, now)}{tries}{reason}{closed}"
     if run.children and run.phase in ("running", "compensating"):
-        return f"{word(run)} for {took_so_far(run, now)}: {going(run.children)}"
+        return f"{word(run)} for {took_so_far(run, now)}: {going(run.children, names)}"
     if run.state is State.RUNNING:
         since = f" for {took(run, now)}" if run.started_at else ""
-        return f"{word(run)} on {run.worker}{since}, {attempt}"
-    until = f", due {due(run.wait.until, now)}" if run.wait and run.wait.until else ""
+        return f"{word(run)} on {run.worker}{since}{', ' if attempt else ''}{attempt}"
+    until = ""
+    if run.wait is not None and run.wait.until is not None:
+        until = f", {by_then(run.wait.cause, run.wait.until, now)}"
     if retrying(run):
         return f"waits for its next attempt{until}; {attempt} failed{reason}"
     return f"{word(run)}{until}"
@@ -173,9 +181,21 @@ def took_so_far(run: Run[Any], now: datetime) -> str:
     return length_of(run.started_at or run.created_at, now)
 
 
-def going(children: Children) -> str:
-    """``3 of its runs go``."""
-    return f"{children.going:,} of its runs {'goes' if children.going == 1 else 'go'}"
+def tried(run: Run[Any]) -> str:
+    """``attempt 1 of 2``; nothing for a workflow, whose steps are what is tried."""
+    return "" if run.is_workflow else f"attempt {run.attempt} of {run.max_attempts}"
+
+
+def by_then(cause: str, until: datetime, now: datetime) -> str:
+    """``due in 3 s``; of a wait that somebody else ends ``gives up in 7 d``."""
+    verb = "gives up" if cause in GIVES_UP else "due"
+    return f"{verb} {due(until, now)}"
+
+
+def going(children: Children, names: Sequence[str]) -> str:
+    """``3 of its runs go: size, crunch and table``."""
+    which = f": {plain(listed(names))}" if names else ""
+    return f"{children.going:,} of its runs {'goes' if children.going == 1 else 'go'}{which}"
 
 
 def watch_clock(length: float | None) -> str:
@@ -193,7 +213,8 @@ def ending(run: Run[Any]) -> str:
         result = "" if run.result is None else f" → {plain(dump(run.result))}"
         return f"succeeded in {length_of(begun(run), run.ended_at)}{result}"
     if run.state is State.FAILED:
-        return f"failed, attempt {run.attempt} of {run.max_attempts}: {plain(run.reason)}"
+        attempt = tried(run)
+        return f"failed{', ' if attempt else ''}{attempt}: {plain(run.reason)}"
     return f"{word(run)}: {plain(run.reason)}" if run.reason else word(run)
 
 

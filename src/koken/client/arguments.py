@@ -7,12 +7,24 @@ from typing import Any, ParamSpec, TypeVar
 
 from koken.define.job import Job
 from koken.define.machine import Transition
-from koken.define.problems import invalid
+from koken.define.problems import invalid, shown
 from koken.errors import InvalidArguments
 from koken.model import codec
 
 P = ParamSpec("P")
 R = TypeVar("R")
+NOTHING = "Nothing was done."
+
+
+def said(name: str, value: Any) -> str:
+    """A text given as ``name``. Raises ``InvalidArguments`` when it is none, or cannot be kept."""
+    if not isinstance(value, str):
+        problem = f"{shown(value)} is not text"
+    elif codec.ODD.search(value):
+        problem = f"{shown(value)} holds NUL or half a surrogate pair, which cannot be stored"
+    else:
+        return value
+    raise InvalidArguments(f"{name}: {problem}. {NOTHING}", {name: problem})
 
 
 def bound(job: Job[P, R], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:

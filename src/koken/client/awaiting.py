@@ -12,17 +12,19 @@ from typing import Any, ParamSpec, Self
 from typing_extensions import TypeVar, override
 
 from koken.client import speaking
-from koken.client.arguments import bound, bound_for, texts
+from koken.client.arguments import NOTHING, bound, bound_for, said, texts
 from koken.client.link import Link
 from koken.client.repairs import AsyncRepairs
 from koken.define.job import Job
 from koken.define.machine import Transition
+from koken.define.problems import shown
 from koken.define.registry import Program
 from koken.engine import control, durable, move, start
 from koken.engine.durable import Question
 from koken.engine.move import Move, Moved
 from koken.errors import (
     Conflict,
+    InvalidArguments,
     NotFound,
     RunCancelled,
     RunFailed,
@@ -47,7 +49,14 @@ LONGEST_LOOK = 0.5
 
 def number(run: Run[Any] | int | str) -> int | str:
     """What names a run: a snapshot, an id, or a job's name for its last run."""
-    return run.id if isinstance(run, Run) else run
+    if isinstance(run, Run):
+        return run.id
+    if isinstance(run, int) and not isinstance(run, bool):
+        return run
+    if not isinstance(run, str):
+        problem = f"{shown(run)} is no run: neither a snapshot, nor a number, nor a job's name"
+        raise InvalidArguments(f"run: {problem}. {NOTHING}", {"run": problem})
+    return said("run", run)
 
 
 class AsyncClient(AsyncRepairs):
@@ -59,25 +68,36 @@ class AsyncClient(AsyncRepairs):
 
     def __init__(self, program: Program | str, /, *, by: str = "", workspace: str = "") -> None:
         self.link = Link(program)
-        self.by = by
-        self.workspace = workspace or self.link.config.workspace
+        self.by = said("by", by)
+        self.workspace = said("workspace", workspace) or self.link.config.workspace
         self.caller: Caller | None = None
+        self.inside = False
+        """Whether it acts in a caller's transaction."""
 
     def using(
         self, connection: Any = None, /, *, by: str | None = None, workspace: str | None = None
     ) -> Self:
         """A copy that acts inside ``connection``'s transaction, as somebody, or elsewhere.
 
-        ``connection`` is one of asyncpg, psycopg 3 (async) or SQLAlchemy (async).
+        ``connection`` is one of asyncpg, psycopg 3 (async) or SQLAlchemy (async). It serves
+        ``start`` and ``move``; other verbs that change something refuse to act there.
         """
         other = copy.copy(self)
         if connection is not None:
             other.caller = Caller(connection, self.link.config.schema)
             if not other.caller.is_async:
                 raise TypeError("this connection blocks; use Client, or an async connection")
-        other.by = self.by if by is None else by
-        other.workspace = self.workspace if workspace is None else workspace
+            other.inside = True
+        other.by = self.by if by is None else said("by", by)
+        other.workspace = self.workspace if workspace is None else said("workspace", workspace)
         return other
+
+    @override
+    def alone(self, verb: str) -> None:
+        if self.inside:
+            raise TypeError(
+                f"{verb} has a transaction of its own; use the client without a connection"
+            )
 
     async def start(self, job: Job[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Run[R]:
         """Start a run of ``job`` with these arguments; options go into ``job.using(…)``.
@@ -175,6 +195,7 @@ class AsyncClient(AsyncRepairs):
         self, transition: Transition, key: Any, reason: str, args: Mapping[str, Any]
     ) -> Move:
         """A move with its arguments checked; the jobs that it is about are known then."""
+        why = said("reason", reason)
         plain = bound_for(transition, key, reason, args)
         for job in transition.jobs:
             await self.link.publish(job, self.by, transition.machine.registry)
@@ -185,7 +206,7 @@ class AsyncClient(AsyncRepairs):
             workspace=self.workspace,
             by=self.by,
             who=self.who,
-            reason=reason or None,
+            reason=why or None,
         )
 
     async def move_inside(self, caller: Caller, wanted: Move) -> Moved:
@@ -276,16 +297,20 @@ class AsyncClient(AsyncRepairs):
 
         Raises ``NotFound``. A run that has ended already is left as it is.
         """
+        self.alone("cancel")
+        why = said("reason", reason) or None
         found = await self.get(run)
-        await control.cancel(self.link.db, found.id, by=self.who, reason=reason or None)
+        await control.cancel(self.link.db, found.id, by=self.who, reason=why)
         return await self.get(found.id)
 
     async def signal(self, run: Run[R] | int | str, name: str, value: Any = None, /) -> Run[R]:
         """Send a signal to a run, which takes it when it waits for one of that name.
 
         ``value`` is what has a JSON form. Raises ``NotFound``, ``Refused`` for a run that has
-        ended, ``InvalidArguments`` for a value that cannot be kept.
+        ended, ``InvalidArguments`` for a name that is none or a value that cannot be kept.
         """
+        self.alone("signal")
+        said("name", name)
         found = await self.get(run)
         text = speaking.signal_text(name, value)
         await durable.send_signal(self.link.db, found.id, name, text, by=self.who)
@@ -297,6 +322,8 @@ class AsyncClient(AsyncRepairs):
         Raises ``NotFound`` when the run asks no such question, ``InvalidArguments`` when the value
         does not fit it, ``Refused`` when somebody else was faster.
         """
+        self.alone("answer")
+        said("question", question)
         found = await self.get(run)
         asked = speaking.chosen(await self.questions(found), question, found)
         text = speaking.answer_text(asked, value)
@@ -305,6 +332,7 @@ class AsyncClient(AsyncRepairs):
 
     async def questions(self, run: Run[Any] | int | str) -> list[Question]:
         """What a run asks people, and nobody has answered yet."""
+        self.alone("questions")
         return await durable.open_questions(self.link.db, (await self.get(run)).id)
 
     @property

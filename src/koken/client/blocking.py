@@ -53,7 +53,8 @@ class Client(Repairs):
     ) -> Self:
         """A copy that acts inside ``connection``'s transaction, as somebody, or elsewhere.
 
-        ``connection`` is one of psycopg 3, SQLAlchemy or Django.
+        ``connection`` is one of psycopg 3, SQLAlchemy or Django. It serves ``start`` and ``move``;
+        other verbs that change something refuse to act there.
         """
         other = copy.copy(self)
         other.awaiting = self.awaiting.using(by=by, workspace=workspace)
@@ -61,6 +62,7 @@ class Client(Repairs):
             other.caller = Caller(connection, self.awaiting.link.config.schema)
             if other.caller.is_async:
                 raise TypeError("this connection awaits; use AsyncClient, or a blocking connection")
+            other.awaiting.inside = True
         return other
 
     def start(self, job: Job[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Run[R]:

@@ -6,14 +6,15 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
+from koken.client.arguments import said
+from koken.client.asked import Named, args_text, check_taken, named, verb_of
 from koken.client.link import Link
-from koken.client.results import result_text, step_of
+from koken.client.results import NO_RESULT, result_text, step_of
 from koken.config import read_rate
-from koken.define.steps import Step
+from koken.define.problems import shown
 from koken.engine import bulk, control, repair
 from koken.engine.repair import VERBS, Order, Verb
 from koken.errors import InvalidArguments, NotFound
-from koken.model import codec
 from koken.model.bulk import Bulk
 from koken.model.plan import Plan
 from koken.model.run import Run
@@ -21,13 +22,6 @@ from koken.views import bulks
 from koken.views.steps import step_id
 
 R = TypeVar("R")
-Named = str | Step[..., Any] | None
-"""A step, by its name or itself; ``table[3]`` is an item."""
-CODES = {4: "resolve", 3: "skip", 0: "retry", 1: "retry"}
-NO_MARK = {
-    -1: "-1 says that a step has failed; that is what bodies do. cancel its run to stop it",
-    2: "2 says that a step is executing; retry (0 or 1) lets it go, and a worker executes it",
-}
 
 
 class AsyncRepairs:
@@ -46,6 +40,10 @@ class AsyncRepairs:
         """Who acts."""
 
     @abstractmethod
+    def alone(self, verb: str) -> None:
+        """Refuse a verb that has a transaction of its own inside a caller's, by a TypeError."""
+
+    @abstractmethod
     async def get(self, run: Run[R] | int | str) -> Run[R]:
         """A fresh snapshot."""
 
@@ -57,17 +55,20 @@ class AsyncRepairs:
         *,
         from_step: Named = None,
         args: Mapping[str, Any] | None = None,
-        result: Any = None,
+        result: Any = NO_RESULT,
     ) -> Plan:
         """What a repair would do now, without doing it; the arguments are those of the verb.
 
         ``verb`` is retry, rerun, skip, resolve or fork. Raises what the verb itself would raise,
         but for what wants force: that is told in the plan.
         """
+        self.alone("plan")
         if verb not in VERBS:
             raise InvalidArguments(f"{verb!r} has no plan; those that have are {', '.join(VERBS)}")
+        check_taken(verb, step=step, from_step=from_step, args=args, result=result)
         found = await self.get(run)
-        wanted = self.order(cast(Verb, verb), found, step or from_step, args=args, result=result)
+        name = from_step if step is None else step
+        wanted = self.order(cast(Verb, verb), found, name, args=args, result=result)
         return await repair.plan(self.link.db, wanted)
 
     async def retry(
@@ -92,6 +93,7 @@ class AsyncRepairs:
         self, run: Run[R] | int | str, *, reason: str = "", force: bool = False
     ) -> Run[R]:
         """A new run of the job as it is now, with the same arguments; it says where it is from."""
+        self.alone("rerun")
         found = await self.get(run)
         await self.make_current(found)
         return await self.repaired("rerun", found, None, reason, force)
@@ -117,11 +119,15 @@ class AsyncRepairs:
         run: Run[R] | int | str,
         step: Named = None,
         *,
-        result: Any = None,
+        result: Any = NO_RESULT,
         reason: str = "",
         force: bool = False,
     ) -> Run[R]:
-        """Have a step count as done, with ``result``, after a fix outside; the others go on."""
+        """Have a step count as done, with ``result``, after a fix outside; the others go on.
+
+        Raises ``InvalidArguments`` for a result that does not fit the step, or none where another
+        step cannot go without.
+        """
         return await self.repaired("resolve", run, step, reason, force, result=result)
 
     async def fork(
@@ -148,6 +154,7 @@ class AsyncRepairs:
         force: bool = False,
     ) -> Run[R]:
         """Set a step by its number: 4 done, 3 skipped, 0 or 1 to run again."""
+        self.alone("mark")
         verb, part, name = await self.marking(run, step, code)
         await self.repaired(verb, part, name, reason, force)
         return await self.get(run)
@@ -156,10 +163,7 @@ class AsyncRepairs:
         self, run: Run[R] | int | str, step: Named, code: int
     ) -> tuple[Verb, Run[R], Named]:
         """The repair that a number stands for. Raises ``InvalidArguments`` where none does."""
-        if code not in CODES:
-            why = NO_MARK.get(code, "the codes are 4 (done), 3 (skipped), 0 and 1 (run again)")
-            raise InvalidArguments(f"a step cannot be marked {code}: {why}")
-        verb = cast(Verb, CODES[code])
+        verb = verb_of(code)
         found = await self.get(run)
         if verb != "retry" or step is None:
             return verb, found, step
@@ -170,8 +174,10 @@ class AsyncRepairs:
 
         Raises ``Refused`` when there is nothing to acknowledge.
         """
+        self.alone("acknowledge")
+        why = said("reason", reason) or None
         found = await self.get(run)
-        await control.acknowledge(self.link.db, found.id, by=self.who, reason=reason or None)
+        await control.acknowledge(self.link.db, found.id, by=self.who, reason=why)
         return await self.get(found.id)
 
     async def repaired(
@@ -183,9 +189,10 @@ class AsyncRepairs:
         force: bool,
         *,
         args: Mapping[str, Any] | None = None,
-        result: Any = None,
+        result: Any = NO_RESULT,
     ) -> Run[R]:
         """Carry out a repair; the run as it stands then, or the new one."""
+        self.alone(verb)
         found = await self.get(run)
         wanted = self.order(verb, found, step, args=args, result=result, reason=reason, force=force)
         return (await self.carry(wanted))[0]
@@ -202,7 +209,7 @@ class AsyncRepairs:
         step: Named = None,
         *,
         args: Mapping[str, Any] | None = None,
-        result: Any = None,
+        result: Any = NO_RESULT,
         reason: str = "",
         force: bool = False,
     ) -> Order:
@@ -213,7 +220,7 @@ class AsyncRepairs:
         name = named(step)
         given = None
         if args is not None:
-            given = codec.encode(self.checked(run, args), name="the arguments")
+            given = args_text(self.link.registry, run, args)
         text = None
         if verb == "resolve":
             whole, item = step_of(name) if name else (run.step or "", run.is_item)
@@ -225,17 +232,9 @@ class AsyncRepairs:
             args=given,
             result=text,
             by=self.who,
-            reason=reason or None,
-            force=force,
+            reason=said("reason", reason) or None,
+            force=bool(force),
         )
-
-    def checked(self, run: Run[Any], args: Mapping[str, Any]) -> Mapping[str, Any]:
-        """New arguments over the run's own, checked where its job is declared here."""
-        merged = {**run.args, **args}
-        try:
-            return self.link.registry.get(run.job).body.bind_plain(merged)
-        except NotFound:
-            return merged
 
     async def retry_where(self, query: str, *, rate: str | float = "5/s", reason: str) -> Bulk:
         """Have all runs retried that match ``query`` now, as ``find`` would, at a rate.
@@ -243,7 +242,9 @@ class AsyncRepairs:
         Workers do so. It stops by itself when what it retries fails again. Raises
         ``InvalidArguments``.
         """
-        if not reason:
+        self.alone("retry_where")
+        said("query", query)
+        if not said("reason", reason):
             raise InvalidArguments("a retry of many runs wants a reason, for the record")
         try:
             speed = read_rate(rate)
@@ -267,7 +268,9 @@ class AsyncRepairs:
 
     async def bulk(self, number: Bulk | int) -> Bulk:
         """A repair of many runs as it stands now. Raises ``NotFound``."""
-        bulk_id = number.id if isinstance(number, Bulk) else number
+        bulk_id: Any = number.id if isinstance(number, Bulk) else number
+        if not isinstance(bulk_id, int) or not 0 <= bulk_id < 2**63:
+            raise NotFound(f"there is no bulk {shown(bulk_id)}; `koken bulk` lists them")
         return await bulks.bulk(self.link.views, bulk_id, workspace=self.workspace)
 
     async def pause_bulk(self, number: Bulk | int, *, reason: str = "") -> Bulk:
@@ -284,11 +287,8 @@ class AsyncRepairs:
 
     async def moved_bulk(self, number: Bulk | int, verb: str, reason: str) -> Bulk:
         """Pause, resume or stop it."""
+        self.alone(f"{verb}_bulk")
+        why = said("reason", reason) or None
         found = await self.bulk(number)
-        await bulk.move(self.link.db, found.id, verb, by=self.who, reason=reason or None)
+        await bulk.move(self.link.db, found.id, verb, by=self.who, reason=why)
         return await self.bulk(found.id)
-
-
-def named(step: Named) -> str | None:
-    """The name of a step."""
-    return step.name if isinstance(step, Step) else step

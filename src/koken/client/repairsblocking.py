@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from koken.client.asked import Named
 from koken.client.portal import Portal
-from koken.client.repairs import AsyncRepairs, Named
+from koken.client.repairs import AsyncRepairs
+from koken.client.results import NO_RESULT
 from koken.model.bulk import Bulk
 from koken.model.plan import Plan
 from koken.model.run import Run
@@ -28,7 +30,7 @@ class Repairs:
         *,
         from_step: Named = None,
         args: Mapping[str, Any] | None = None,
-        result: Any = None,
+        result: Any = NO_RESULT,
     ) -> Plan:
         """As ``AsyncClient.plan``."""
         work = self.awaiting.plan(verb, run, step, from_step=from_step, args=args, result=result)
@@ -67,7 +69,7 @@ class Repairs:
         run: Run[R] | int | str,
         step: Named = None,
         *,
-        result: Any = None,
+        result: Any = NO_RESULT,
         reason: str = "",
         force: bool = False,
     ) -> Run[R]:

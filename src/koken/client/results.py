@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from koken.client.arguments import NOTHING
+from koken.define.function import Function
 from koken.define.job import Job
 from koken.define.problems import by_path, invalid
 from koken.define.registry import Registry
@@ -13,16 +15,24 @@ from koken.define.workflow import Workflow
 from koken.model import codec
 from koken.model.steps import ITEM
 
-NOTHING = "Nothing was done."
+
+class NoResult:
+    """Stands for a result that nobody gave; None is one."""
+
+    def __repr__(self) -> str:
+        return "no result"
+
+
+NO_RESULT = NoResult()
 
 
 def result_text(registry: Registry, job: str, step: str, result: Any, *, item: bool) -> str | None:
-    """``result`` as JSON text, as the step would have returned it; None for no result.
+    """``result`` as JSON text, as the step would have returned it; None for ``NO_RESULT``.
 
     ``item``: it is that of one item. Raises ``InvalidArguments`` when it does not fit the step's
     annotation, where the program declares it.
     """
-    if result is None:
+    if result is NO_RESULT:
         return None
     label = f"{job}.{step}"
     found = registry.jobs.get(job)
@@ -41,6 +51,9 @@ def typed_text(label: str, job: Job[..., Any], result: Any) -> str:
     """A value as JSON text, by the annotation of what returns it."""
     try:
         text = job.body.dump(result)
+        form = job.body.result.form if isinstance(job.body, Function) else None
+        if result is None and form is not None:
+            form.load(None, name="the result")  # a body may return it whatever its hint says
         job.body.load(codec.decode(text))
     except ValidationError as error:
         raise invalid(label, {"result": "; ".join(by_path(error).values())}, end=NOTHING) from None

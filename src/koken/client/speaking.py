@@ -13,20 +13,29 @@ from koken.define.spelling import did_you_mean
 from koken.engine.durable import Question
 from koken.errors import InvalidArguments, NotFound
 from koken.model import codec
+from koken.model.durable import wrong_name
 from koken.model.run import Run
+from koken.model.shown import shown
 
 REFUSED = "Nothing was sent."
 
 
 def signal_text(name: str, value: Any) -> str:
     """The value of a signal as JSON text. Raises ``InvalidArguments``."""
-    if not name or "\n" in name or "\x00" in name:
-        raise InvalidArguments(f"a signal has a name in one line; this one is {name!r}. {REFUSED}")
+    wrong = wrong_name(name)
+    if wrong:
+        raise InvalidArguments(f"a signal {wrong}. {REFUSED}", {"name": wrong})
     return text_of(f"signal {name!r}", value)
 
 
-def chosen(questions: Sequence[Question], named: str, run: Run[Any]) -> Question:
-    """The question that is meant: by its text or its key. Raises ``NotFound``."""
+def chosen(questions: Sequence[Question], named: object, run: Run[Any]) -> Question:
+    """The question that is meant: by its text or its key.
+
+    Raises ``NotFound``, and ``InvalidArguments`` for a name that is no text.
+    """
+    if not isinstance(named, str):
+        problem = f"is {shown(named)}; name the question by its text, or '' for the only one"
+        raise invalid("answer", {"question": problem}, end=REFUSED)
     found = [each for each in questions if not named or named in (each.text, each.key)]
     if len(found) == 1:
         return found[0]

@@ -24,12 +24,21 @@ H = TypeVar("H")
 R = TypeVar("R", covariant=True)
 
 
-def length(value: Duration, name: str) -> float:
+LEAST = 1.0
+"""Seconds: the shortest time between two polls, and the shortest of all."""
+
+
+def length(value: Duration, name: str, *, least: float = 0.0, whose: str = "") -> float:
     """Seconds of an option. Raises ``DeclarationError``."""
     try:
-        return seconds(value, name=name)
+        found = seconds(value, name=name)
     except ValueError as error:
-        raise DeclarationError(f"an operation's {error}") from None
+        raise DeclarationError(f"{whose}an operation's {error}") from None
+    if found < least:
+        raise DeclarationError(
+            f"{whose}an operation's {name} is {shown(value)}; it is at least {least:g} s"
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -54,7 +63,7 @@ class Stall:
     ) -> None:
         if type(max_submits) is not int or max_submits < 1:
             raise DeclarationError(f"max_submits is {shown(max_submits)}; it counts from 1")
-        limit = None if in_flight is None else length(in_flight, "in_flight")
+        limit = None if in_flight is None else length(in_flight, "in_flight", least=LEAST)
         object.__setattr__(self, "no_handle", length(no_handle, "no_handle"))
         object.__setattr__(self, "in_flight", limit)
         object.__setattr__(self, "max_submits", max_submits)
@@ -69,10 +78,23 @@ class Operation(Generic[I, H, R]):
     """
 
     every: ClassVar[Duration] = "1m"
-    """The time between two polls."""
+    """The time between two polls; at least one second."""
     within: ClassVar[Duration | None] = None
     """How long all of it may take, submissions after a stall included; then it is cancelled."""
     stall: ClassVar[Stall] = Stall()
+
+    def __init_subclass__(cls, **rest: Any) -> None:
+        """Check its times, where they are known already. Raises ``DeclarationError``."""
+        super().__init_subclass__(**rest)
+        whose = f"{cls.__qualname__}: "
+        for name in ("every", "within"):
+            value = getattr(cls, name)
+            known = not hasattr(type(value), "__get__")
+            if known and (value is not None or name == "every"):
+                length(value, name, least=LEAST, whose=whose)
+        stall: object = cls.stall
+        if not isinstance(stall, Stall) and not hasattr(type(stall), "__get__"):
+            raise DeclarationError(f"{whose}an operation's stall is {shown(stall)}; write Stall(…)")
 
     def find(self, item: I, key: str) -> H | Awaitable[H | None] | None:
         """The handle of what was submitted under ``key``, or None; asked before each submit."""
@@ -103,12 +125,14 @@ class Operation(Generic[I, H, R]):
     @property
     def pause(self) -> float:
         """Seconds between two polls."""
-        return length(self.every, "every")
+        return length(self.every, "every", least=LEAST, whose=f"{type(self).__qualname__}: ")
 
     @property
     def limit(self) -> float | None:
         """Seconds that all of it may take."""
-        return None if self.within is None else length(self.within, "within")
+        if self.within is None:
+            return None
+        return length(self.within, "within", least=LEAST, whose=f"{type(self).__qualname__}: ")
 
 
 def body_of(operation: Operation[Any, Any, Any]) -> Callable[..., Any]:

@@ -4,32 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from koken.engine.ground import Flow, Ground, Part
 from koken.engine.legal import check_going, refused
+from koken.engine.rows import Back, Declared
 from koken.model.plan import Again, Input, Then
 from koken.model.states import BAD, State
 from koken.model.steps import Join, StepSpec
-
-
-@dataclass(frozen=True, slots=True)
-class Back:
-    """A part that is set back, and how many attempts of how many count."""
-
-    part: Part
-    anew: bool
-    attempt: int
-    max_attempts: int
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A part whose end a person states."""
-
-    part: Part
-    state: State
-    result: str | None = None
-    """JSON text."""
 
 
 @dataclass
@@ -38,10 +20,8 @@ class Change:
 
     ground: Ground
     back: dict[int, Back] = field(default_factory=dict)
-    top: Part | None = None
-    """The ended run, farthest up, that goes again by itself."""
-    counts_above: bool = False
-    """Whether a run above it has to count it as open."""
+    tops: list[Part] = field(default_factory=list)
+    """Ended runs that go again by themselves; one that another goes by comes before it."""
     live: dict[int, Part] = field(default_factory=dict)
     """Runs that go, and that have to look again."""
     declared: Declared | None = None
@@ -50,6 +30,8 @@ class Change:
     undo: Part | None = None
     keep: list[int] = field(default_factory=list)
     """Numbers of the steps that a fork takes over."""
+    closes: dict[int, datetime] = field(default_factory=dict)
+    """By number, when the windows of the other steps close."""
     again: list[Again] = field(default_factory=list)
     then: list[Then] = field(default_factory=list)
     keeps: list[str] = field(default_factory=list)
@@ -65,18 +47,20 @@ class Change:
     def watched(self) -> dict[int, Part]:
         """Rows that must stand as they were seen."""
         parts = [each.part for each in self.back.values()]
-        others = (self.top, self.declared.part if self.declared else None, self.undo)
-        parts += [part for part in (*others, *self.live.values()) if part is not None]
+        others = (self.declared.part if self.declared else None, self.undo)
+        parts += [part for part in (*others, *self.tops, *self.live.values()) if part is not None]
         return {part.id: part for part in parts}
 
-    def set_back(self, part: Part, *, anew: bool, spec: StepSpec | None = None) -> None:
-        """Have a part go again: from nothing, or from where it stands."""
+    def set_back(self, part: Part, *, anew: bool, flow: Flow | None = None) -> None:
+        """Have a part go again: from nothing, or from where it stands. ``flow`` it belongs to."""
+        spec = None if flow is None else flow.specs[part.step or ""]
         most = part.max_attempts if spec is None else spec.max_attempts
+        closes = None if flow is None or spec is None or part.is_item else flow.closes(spec)
         spent = 0
         if spec is not None and spec.kind == "job" and (part.is_item or spec.each is None):
             spent = part.made or 0
             spent = spent if anew else max(spent - 1, 0)
-        self.back[part.id] = Back(part, anew, spent, most + spent)
+        self.back[part.id] = Back(part, anew, spent, most + spent, closes)
 
     async def steps(
         self,
@@ -107,7 +91,7 @@ class Change:
             if part is None or part.id in self.back:
                 continue
             if name in fresh:
-                self.set_back(part, anew=True, spec=spec)
+                self.set_back(part, anew=True, flow=flow)
                 await self.tell(flow, spec, part, fresh | going, path)
             elif name in going:
                 await self.from_where_it_stands(
@@ -148,12 +132,12 @@ class Change:
         path: str,
     ) -> None:
         """A step that keeps what it has: only those of its items go again that did not go well."""
-        self.set_back(part, anew=False, spec=spec)
+        self.set_back(part, anew=False, flow=flow)
         told = False
         if spec.each is not None and part.made is not None:
             bad = await self.ground.parts_of([part.id], "bad") if items is None else items
             for item in bad:
-                self.set_back(item, anew=item.state not in BAD, spec=spec)
+                self.set_back(item, anew=item.state not in BAD, flow=flow)
             if spec.kind == "job":
                 await self.children(bad, path + (part.step or ""))
             if any(item.begun for item in bad):
@@ -167,7 +151,7 @@ class Change:
     async def children(self, starters: list[Part], path: str) -> bool:
         """The runs that steps have started, set back; whether their own steps are told of."""
         told = False
-        for child in await self.ground.parts_of([part.id for part in starters], "child"):
+        for child in await self.ground.last_children([part.id for part in starters]):
             if child.state not in BAD:
                 continue
             self.set_back(child, anew=False)
@@ -202,12 +186,15 @@ class Change:
             names[spec.each.source] = None
         effect = spec.effect
         if effect is None and spec.kind == "job":
-            for child in await self.ground.parts_of([part.id], "child"):
+            for child in await self.ground.last_children([part.id]):
                 effect = await self.ground.effect(child)
         inputs = tuple(
             recorded(flow.steps[name]) for name in names if name in flow.steps and name not in going
         )
-        told = Again(step=path + spec.name, effect=effect, inputs=inputs, items=items)
+        closes = flow.closes(spec)
+        told = Again(
+            step=path + spec.name, effect=effect, inputs=inputs, items=items, closes=closes
+        )
         self.again.append(told)
         if self.max_attempts is None:
             self.max_attempts = spec.max_attempts
@@ -226,6 +213,7 @@ class Change:
                         step=path + name,
                         effect=spec.effect,
                         not_before=part.not_before_at,
+                        closes=flow.closes(spec),
                         starts=spec.job,
                     )
                 )
@@ -239,14 +227,36 @@ class Change:
         await self.above(run)
 
     async def above(self, run: Part) -> None:
-        """A run that has ended goes again, by itself or by the step that has started it."""
+        """A run that has ended goes again, by itself or by the step that has started it.
+
+        With it goes what has failed above it, for its sake.
+        """
         parent = None if run.parent_id is None else await self.ground.part(run.parent_id)
-        if parent is None or not (parent.is_step or parent.is_item):
-            self.top = run
-            self.counts_above = parent is not None
-            self.locks.setdefault(run.id, set()).add(0)
+        of_step = parent is not None and (parent.is_step or parent.is_item)
+        if parent is not None and of_step and await self.starts_jobs(parent):
+            await self.by_step(run, parent)
             return
-        last = await self.ground.parts_of([parent.id], "child")
+        self.tops.append(run)
+        self.locks.setdefault(run.id, set()).add(0)
+        if parent is None or parent.state not in BAD or not await self.ground.awaited(run):
+            return
+        if of_step:
+            flow = await self.ground.flow_of(parent)
+            await self.tell(flow, flow.specs[parent.step or ""], parent, set(), f"{flow.run.id}/")
+            await self.restart(parent)
+            return
+        effect = await self.ground.effect(parent)
+        self.again.append(Again(step=f"{parent.id}/{parent.job}", effect=effect))
+        await self.above(parent)
+
+    async def starts_jobs(self, part: Part) -> bool:
+        """Whether a step is nothing but a run of another job."""
+        flow = await self.ground.flow_of(part)
+        return flow.specs[part.step or ""].kind == "job"
+
+    async def by_step(self, run: Part, parent: Part) -> None:
+        """The run that a step has started goes again, and the step with it."""
+        last = await self.ground.last_children([parent.id])
         if [each.id for each in last] != [run.id]:
             raise refused(
                 run, f"{parent.called} has started run {last[0].id} since; repair that one"
@@ -263,14 +273,14 @@ class Change:
         flow = await self.ground.flow_of(part)
         spec = flow.specs[part.step or ""]
         step = part
-        self.set_back(part, anew=False, spec=spec)
+        self.set_back(part, anew=False, flow=flow)
         if part.is_item:
             assert part.parent_id is not None
             step = await self.ground.part(part.parent_id)
             if not step.state.ended:
                 self.look(step)
                 return
-            self.set_back(step, anew=False, spec=spec)
+            self.set_back(step, anew=False, flow=flow)
         followers = flow.after({spec.name}) if step.state not in BAD else set()
         fresh = {name for name in followers if self.may_go(flow, name)}
         await self.steps(flow, (), fresh, path=f"{flow.run.id}/", beside=False)

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from koken.engine.change import Change, Declared
+from koken.engine.change import Change
 from koken.engine.ground import RECORDED, Flow, Part
-from koken.engine.legal import SAID, check_declare, check_going, check_needs, not_ended, refused
+from koken.engine.legal import (
+    SAID,
+    check_declare,
+    check_going,
+    check_needs,
+    check_result,
+    not_ended,
+    refused,
+)
+from koken.engine.rows import Declared
 from koken.errors import NotFound
 from koken.model.durable import MAP, STEP
 from koken.model.plan import Again
@@ -67,7 +76,7 @@ async def retry_part(change: Change, target: Part, *, follow: bool) -> None:
             target, f"it is {target.standing}: it goes when what it needs has; retry that"
         )
     if target.is_item and not step.state.ended:
-        change.set_back(target, anew=False, spec=flow.specs[name])
+        change.set_back(target, anew=False, flow=flow)
         change.look(step)
         tell_alone(change, target, flow)
         return
@@ -144,6 +153,8 @@ async def declare(
         target = await ground.named(await ground.flow(run.id), step)
     flow = await ground.flow_of(target)
     check_declare(flow, target, state)
+    if state is State.SUCCEEDED and result is None:
+        check_result(flow, target)
     change.declared = Declared(target, state, result)
     name = target.step or ""
     woken = (
@@ -156,7 +167,7 @@ async def declare(
         if not part.state.ended:
             change.look(part)
             return
-        change.set_back(part, anew=False, spec=flow.specs[name])
+        change.set_back(part, anew=False, flow=flow)
         if part.state not in BAD and flow.run.state.ended:
             woken = {each for each in flow.after({name}) if change.may_go(flow, each)}
     await change.steps(flow, (), woken, but=name)
@@ -190,6 +201,9 @@ async def fork(change: Change, run: Part, step: str | None) -> None:
     fresh = {step} | flow.after({step, *undone}) | undone
     for name, spec in flow.specs.items():
         part = flow.steps[name]
+        closes = flow.closes(spec)
+        if closes is not None:
+            change.closes[spec.no] = closes
         stays = name not in fresh or (part.state is State.SKIPPED and not change.may_go(flow, name))
         if stays and part.state in (State.SUCCEEDED, State.SKIPPED):
             change.keep.append(spec.no)

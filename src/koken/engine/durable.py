@@ -10,6 +10,7 @@ from koken.engine.start import take_locks
 from koken.errors import LeaseLost
 from koken.model import codec
 from koken.model.durable import Met, Waiting, Wanted
+from koken.model.states import State
 from koken.store.database import Database
 from koken.store.statements import Statement
 
@@ -19,6 +20,19 @@ OPEN_CHILDREN = Statement("open_children")
 SEND_SIGNAL = Statement("send_signal")
 ANSWER_QUESTION = Statement("answer_question")
 OPEN_QUESTIONS = Statement("open_questions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A child as it stands: JSON texts of its result and its error."""
+
+    id: int
+    job: str
+    state: State
+    result: str | None
+    error: str | None
+    open: int | None
+    """How many children of its parent are open; None when it is nobody's child."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +46,8 @@ class Question:
     """The form of its answer: a JSON Schema, as text."""
     asked_at: datetime
     until: datetime | None
+    reason: str = ""
+    """Why it is asked again: what was wrong with the answer before."""
 
 
 async def wait(db: Database, run_id: int, lease: int, waiting: Waiting) -> Met:
@@ -48,6 +64,7 @@ async def wait(db: Database, run_id: int, lease: int, waiting: Waiting) -> Met:
         waiting.until,
         waiting.schema,
         waiting.to,
+        waiting.reason,
     )
     if not rows:
         raise lost(run_id)
@@ -55,10 +72,9 @@ async def wait(db: Database, run_id: int, lease: int, waiting: Waiting) -> Met:
     return Met(None if late else rows[0]["value"], late, rows[0]["remaining"])
 
 
-async def child(db: Database, run_id: int, lease: int, wanted: Wanted) -> tuple[int, int | None]:
-    """Start a child of a run, or find it; gives its id, and how many children are open.
+async def child(db: Database, run_id: int, lease: int, wanted: Wanted) -> Begun:
+    """Start a child of a run, or find it.
 
-    The number is None for a run that is nobody's child but an idempotency key's.
     Raises what a start raises, and ``LeaseLost``.
     """
     options = wanted.options
@@ -84,7 +100,14 @@ async def child(db: Database, run_id: int, lease: int, wanted: Wanted) -> tuple[
     found = rows[0]
     if found["in_line"]:
         await take_locks(db, found["child_id"])
-    return found["child_id"], found["open_children"]
+    return Begun(
+        id=found["child_id"],
+        job=found["job"],
+        state=State(found["state"]),
+        result=found["result"],
+        error=found["error"],
+        open=found["open_children"],
+    )
 
 
 async def open_children(db: Database, run_id: int, ids: Sequence[int]) -> tuple[list[int], int]:
@@ -118,6 +141,7 @@ async def open_questions(db: Database, run_id: int) -> list[Question]:
             schema=row["schema"],
             asked_at=row["asked_at"],
             until=row["until_at"],
+            reason=row["reason"],
         )
         for row in await db.fetch(OPEN_QUESTIONS, run_id)
     ]

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from koken.errors import NotFound
-from koken.model import gate
+from koken.model import gate, window
 from koken.model.graph import downstream
 from koken.model.policy import Effect
 from koken.model.states import State, WaitCause
@@ -22,7 +22,9 @@ REPAIR_RUN = Statement("repair_run")
 REPAIR_ITEM = Statement("repair_item")
 REPAIR_PARTS = Statement("repair_parts")
 REPAIR_UNDONE = Statement("repair_undone")
-VERSION_SPEC = Statement("version_spec")
+REPAIR_CHILDREN = Statement("repair_children")
+REPAIR_AWAITED = Statement("repair_awaited")
+VERSION_SPECS = Statement("version_specs")
 RECORDED = Statement("recorded")
 
 
@@ -131,6 +133,12 @@ class Flow:
             return False
         return gate.decide(spec.gate, self.run.logical_at, self.timezone).verdict == "skip"
 
+    def closes(self, spec: StepSpec) -> datetime | None:
+        """When a step's window closes, as it was decided when the run was opened."""
+        if not spec.window:
+            return None
+        return window.window(spec.window, self.run.logical_at, self.timezone)[1]
+
 
 class Ground:
     """Reads what a repair needs to know, each run once."""
@@ -140,6 +148,8 @@ class Ground:
         self.parts: dict[int, Part] = {}
         self.flows: dict[int, Flow] = {}
         self.versions: dict[int, dict[str, Any]] = {}
+        self.children: dict[int, int | None] = {}
+        """The last run that each has started."""
 
     async def read(self, ids: Sequence[int]) -> list[Part]:
         """These runs."""
@@ -158,7 +168,7 @@ class Ground:
         return found[0]
 
     async def parts_of(self, parents: Sequence[int], which: str) -> list[Part]:
-        """The parts of these runs: ``steps``, ``bad`` items, the last ``child``, or ``undo``."""
+        """The parts of these runs: ``steps``, or ``bad`` items."""
         if not parents:
             return []
         rows = await self.tx.fetch(REPAIR_PARTS, list(parents), which)
@@ -166,12 +176,37 @@ class Ground:
             await self.read([row["id"] for row in rows]), key=lambda part: part.step_no or 0
         )
 
+    async def last_children(self, starters: Sequence[int]) -> list[Part]:
+        """The last run that each of these has started, of those that have started one."""
+        missing = [run_id for run_id in starters if run_id not in self.children]
+        if missing:
+            found = {
+                row["parent_id"]: row["id"] for row in await self.tx.fetch(REPAIR_CHILDREN, missing)
+            }
+            self.children.update((run_id, found.get(run_id)) for run_id in missing)
+        ids = [child for run_id in starters if (child := self.children[run_id]) is not None]
+        children = await self.read(ids)
+        await self.learn([child.version_id for child in children])
+        return children
+
+    async def awaited(self, child: Part) -> bool:
+        """Whether the body that has started a run goes by what becomes of it."""
+        if child.step is None:
+            return False
+        (row,) = await self.tx.fetch(REPAIR_AWAITED, child.parent_id, child.id)
+        return bool(row["awaited"])
+
     async def version(self, version_id: int) -> dict[str, Any]:
         """The job of a version, as it is stored."""
-        if version_id not in self.versions:
-            (row,) = await self.tx.fetch(VERSION_SPEC, version_id)
-            self.versions[version_id] = json.loads(row["spec"])
+        await self.learn([version_id])
         return self.versions[version_id]
+
+    async def learn(self, version_ids: Sequence[int]) -> None:
+        """Read the jobs of these versions."""
+        missing = list({each for each in version_ids if each not in self.versions})
+        if missing:
+            for row in await self.tx.fetch(VERSION_SPECS, missing):
+                self.versions[row["id"]] = json.loads(row["spec"])
 
     async def is_flow(self, part: Part) -> bool:
         """Whether a run is a workflow's."""
@@ -193,6 +228,8 @@ class Ground:
             found = Flow(run, {each.name: each for each in specs}, spec.get("timezone", "UTC"))
             for step in await self.parts_of([run_id], "steps"):
                 found.steps[step.step or ""] = step
+            starters = [step.id for step in found.steps.values() if starts(specs, step)]
+            await self.last_children(starters)
             found.undone = list(await self.tx.fetch(REPAIR_UNDONE, run_id))
             self.flows[run_id] = found
         return self.flows[run_id]
@@ -214,3 +251,9 @@ class Ground:
         if not rows:
             raise NotFound(f"step {step.step} of run {flow.run.id} has no item {item['no']}")
         return await self.part(rows[0]["id"])
+
+
+def starts(specs: Sequence[StepSpec], step: Part) -> bool:
+    """Whether a step has itself started runs of another job."""
+    spec = specs[(step.step_no or 0) - 1]
+    return spec.kind == "job" and spec.each is None and bool(step.made)

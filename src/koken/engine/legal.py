@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from koken.engine.ground import Flow, Part
-from koken.errors import KokenError, Refused
+from koken.errors import InvalidArguments, KokenError, Refused
 from koken.model.states import BAD, State
-from koken.model.steps import Join
+from koken.model.steps import Join, StepSpec
 
 SAID = {State.SKIPPED: "skip", State.SUCCEEDED: "resolve"}
 """The verb by which a person says that a step has ended so."""
@@ -77,3 +77,32 @@ def check_declare(flow: Flow, target: Part, state: State) -> None:
         raise refused(target, f"it is at work; cancel {target.id}, and {verb} it then")
     if not run.state.ended:
         check_going(run)
+
+
+def check_result(flow: Flow, target: Part) -> None:
+    """Raise ``InvalidArguments`` when a step wants the result of a part that would have none."""
+    of_items = flow.specs[target.step or ""].each is not None
+    if of_items and target.is_step and target.made is not None:
+        return  # it has the results of its items
+    for spec in flow.specs.values():
+        why = wants(spec, target)
+        if why:
+            raise InvalidArguments(
+                f"{target.called} wants a result: {why}. Nothing was done.",
+                {"result": f"is missing: {why}"},
+            )
+
+
+def wants(spec: StepSpec, target: Part) -> str:
+    """Why a step cannot go without the result of a part; empty when it can."""
+    name = target.step or ""
+    if spec.each is not None and spec.each.of_step and spec.each.source == name:
+        return f"step {spec.name} goes once for each of its items"
+    for need in spec.needs:
+        if need.step != name or need.parameter is None:
+            continue
+        if target.is_item:
+            return f"step {spec.name} takes it in {need.parameter}; skip leaves the item out"
+        if need.hard:
+            return f"step {spec.name} takes it as {need.parameter}, which has no default"
+    return ""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from koken.engine.claim import Claimed, Room, taken
 from koken.engine.grant import pass_on
-from koken.engine.start import take_locks
 from koken.errors import InvalidArguments
 from koken.model import codec
 from koken.model.run import Failure
@@ -32,9 +31,7 @@ REOPEN_RUN = Statement("reopen_run")
 REOPEN_CHILD = Statement("reopen_child")
 SPREAD_RUN = Statement("spread_run")
 UNDO_RUN = Statement("undo_run")
-LAST_CHILD = Statement("last_child")
 OWN_RESULT = Statement("own_result")
-START_CHILD = Statement("start_child")
 UNDOABLE = Statement("undoable")
 PASSES = 50
 """Looks at a level below a run that is to end; then the sweep goes on with it."""
@@ -196,20 +193,6 @@ async def children_of(db: Database, run_id: int) -> Children:
         undo_failed=tuple(row["undo_steps"] or ()),
         own_error=row["own_error"],
     )
-
-
-async def start_child(
-    db: Database, run_id: int, job: str, args: Mapping[str, Any], *, key: str
-) -> bool:
-    """Start the run of ``job`` that a step stands for; returns whether it ended at once, skipped.
-
-    ``key`` makes it once. Raises as ``start`` does.
-    """
-    text = codec.encode(args, name="the arguments")
-    (row,) = await db.fetch(START_CHILD, run_id, job, text, None, key)
-    if row["in_line"]:
-        await take_locks(db, row["run_id"])
-    return bool(row["verdict"] == "skipped")
 
 
 async def forgive(db: Database, run_id: int) -> None:

@@ -31,6 +31,11 @@ class Keeping:
     entries: Sequence[Entry] = ()
     unwind: bool = False
     """Whether its run has something to clean up from now on when it does not end well."""
+    of: int = 0
+    """The run whose record it is: another one where it undoes what that has done; 0: the same."""
+
+    def __post_init__(self) -> None:
+        self.of = self.of or self.run_id
 
     @property
     def plain(self) -> bool:
@@ -70,7 +75,8 @@ async def record(
 ) -> dict[tuple[int, str], str]:
     """Write all of it in one commit; ``clock`` is now, on the clock of the lines.
 
-    Returns what now stands under the key of each keeping whose lease still holds.
+    Returns what now stands, by the run whose record it is and the key, for each keeping whose
+    lease still holds.
     """
 
     async def work(tx: Transaction) -> dict[tuple[int, str], str]:
@@ -94,8 +100,8 @@ async def keep(tx: Transaction, keepings: Sequence[Keeping]) -> dict[tuple[int, 
     """Keep values; of two for one key the later counts where it may overwrite, else the earlier."""
     latest: dict[tuple[int, str], Keeping] = {}
     for each in keepings:
-        if each.overwrite or (each.run_id, each.key) not in latest:
-            latest[each.run_id, each.key] = each
+        if each.overwrite or (each.of, each.key) not in latest:
+            latest[each.of, each.key] = each
     batch = list(latest.values())
     rows = await tx.fetch(
         KEEP_CHECKPOINTS,
@@ -106,6 +112,7 @@ async def keep(tx: Transaction, keepings: Sequence[Keeping]) -> dict[tuple[int, 
         [each.overwrite for each in batch],
         [each.ordinal for each in batch],
         [each.undo or None for each in batch],
+        [each.of for each in batch],
     )
     await keep_along(tx, [each for each in keepings if not each.plain])
     return {(row["run_id"], row["key"]): row["value"] for row in rows}
@@ -118,7 +125,7 @@ async def keep_along(tx: Transaction, keepings: Sequence[Keeping]) -> None:
         ids, leases = zip(*sorted(marked), strict=True)
         await tx.fetch(MARK_UNWIND, list(ids), list(leases))
     lines = {
-        (each.run_id, each.lease, entry.key, entry.no): entry
+        (each.run_id, each.lease, each.of, entry.key, entry.no): entry
         for each in keepings
         for entry in each.entries
     }
@@ -128,6 +135,7 @@ async def keep_along(tx: Transaction, keepings: Sequence[Keeping]) -> None:
             KEEP_LEDGER,
             [run_id for run_id, *_ in lines],
             [lease for _, lease, *_ in lines],
+            [of for _, _, of, *_ in lines],
             [entry.key for entry in entries],
             [entry.no for entry in entries],
             [entry.state for entry in entries],

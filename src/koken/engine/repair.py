@@ -173,8 +173,8 @@ async def told(tx: Transaction, order: Order, change: Change, run: Part) -> Plan
 
 async def carried(tx: Transaction, order: Order, after: After) -> Repaired:
     """Plan a repair, hold the rows still, and carry it out."""
-    if order.bulk is not None:
-        await tx.fetch(DONE_IN_BULK, order.bulk, order.run_id)
+    if order.bulk is not None and not await tx.fetch(DONE_IN_BULK, order.bulk, order.run_id):
+        raise Refused(f"run {order.run_id}: bulk {order.bulk} is done with it", what="run")
     change, run = await decided(tx, order)
     watched = change.watched
     for row in await tx.fetch(REPAIR_LOCK, list({*watched, run.id})):
@@ -199,7 +199,8 @@ async def carried(tx: Transaction, order: Order, after: After) -> Repaired:
 async def new_run(tx: Transaction, order: Order, change: Change, after: After) -> int | None:
     """The run that a fork or a rerun makes."""
     if order.verb == "fork":
-        (row,) = await tx.fetch(FORK_RUN, order.run_id, order.by, change.keep)
+        numbers, closes = list(change.closes), list(change.closes.values())
+        (row,) = await tx.fetch(FORK_RUN, order.run_id, order.by, change.keep, numbers, closes)
         made: int = row["id"]
     elif order.verb == "rerun":
         (row,) = await tx.fetch(START_LIKE, order.run_id, order.by)
@@ -223,6 +224,7 @@ async def move(tx: Transaction, order: Order, change: Change, after: After) -> N
             [each.anew for each in back],
             [each.attempt for each in back],
             [each.max_attempts for each in back],
+            [each.closes for each in back],
         )
     if change.declared is not None:
         said = change.declared
@@ -235,14 +237,14 @@ async def move(tx: Transaction, order: Order, change: Change, after: After) -> N
     if change.undo is not None:
         (row,) = await tx.fetch(UNDO_AGAIN, change.undo.id)
         after.queue_ids += [row["queue_id"]]
-    if order.args is not None and (change.top is None or change.top.id != order.run_id):
+    tops = [part.id for part in change.tops]
+    if order.args is not None and order.run_id not in tops:
         await tx.fetch(SET_ARGS, order.run_id, order.args)
-    if change.top is not None:
-        args = order.args if change.top.id == order.run_id else None
-        if change.counts_above:
-            await tx.fetch(BUMP_PARENT, change.top.id)
-        await tx.fetch(RUN_AGAIN, change.top.id, args)
-        after.lock_ids += [row["lock_id"] for row in await tx.fetch(WAITING_LOCKS, [change.top.id])]
+    for run_id in tops:
+        await tx.fetch(BUMP_PARENT, run_id)
+        await tx.fetch(RUN_AGAIN, run_id, order.args if run_id == order.run_id else None)
+    if tops:
+        after.lock_ids += [row["lock_id"] for row in await tx.fetch(WAITING_LOCKS, tops)]
     for run_id in change.live:
         (row,) = await tx.fetch(LOOK_AGAIN, run_id)
         after.queue_ids += row["queue_ids"] or ()

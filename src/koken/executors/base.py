@@ -46,8 +46,8 @@ class Assignment:
     step: str | None = None
     """The step of the workflow ``job`` that is carried out; None for the job's own body."""
     undo: str | None = None
-    """``*``: nothing new is begun, but what is to be undone is found, and operations in flight are
-    cancelled. A name: what undoes that step is carried out."""
+    """``*``: nothing new is begun, but it is found what is to be undone. A name: what undoes that
+    step is carried out, or its operation, which is in flight, is cancelled."""
     schema: str = "koken"
     """The schema in which the engine's tables stand."""
 
@@ -115,7 +115,8 @@ class Parked:
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """What is to be undone, in the order in which it was completed: the answer to ``undo="*"``."""
+    """What is to be undone, in the order in which it was completed, and then what is in flight
+    elsewhere: the answer to ``undo="*"``."""
 
     names: tuple[str, ...] = ()
 
@@ -124,7 +125,10 @@ Answer = Returned | Raised | Stopped | Broken | Absent | Parked | Undoing | Outc
 
 
 class Host(Protocol):
-    """What a body may ask of the worker that carries it; safe to call from any thread."""
+    """What a body may ask of the worker that carries it; safe to call from any thread.
+
+    What is awaited may raise ``DatabaseUnreachable``: it is not the body's error.
+    """
 
     def log(self, level: str, stream: str, text: str) -> None:
         """Keep ``text`` (one or more lines) in the run's log; never blocks, never raises.

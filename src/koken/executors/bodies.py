@@ -7,7 +7,16 @@ from typing import Any
 
 from koken.define.function import Function
 from koken.errors import WorkflowChanged
-from koken.executors.base import Answer, Assignment, Host, Raised, Returned, Undoing, raised
+from koken.executors.base import (
+    Answer,
+    Assignment,
+    Host,
+    Parting,
+    Raised,
+    Returned,
+    Undoing,
+    raised,
+)
 from koken.executors.context import AsyncRunContext, RunContext
 from koken.executors.hands import done
 from koken.executors.stopping import Going, answer_to
@@ -56,10 +65,10 @@ async def to_the_end(function: Function, context: AsyncRunContext, arguments: An
     """What the body returns, if it may return now."""
     try:
         return concluded(context.way, await function.fn(context, **arguments))
-    except Exception as error:
+    except (Exception, Outcome, Parting) as error:
         if context.way.undo is None:
             raise
-        return in_undo_mode(context.way, answer_to(error))
+        raise Parting(in_undo_mode(context.way, answer_to(error))) from None
 
 
 def concluded(way: Way, result: Any) -> Any:
@@ -72,17 +81,17 @@ def concluded(way: Way, result: Any) -> Any:
 
 
 def in_undo_mode(way: Way, answer: Answer) -> Answer:
-    """The answer of a body that went to its end although it is to be undone."""
+    """The answer of a body that is to be undone, but has gone to its end, or missed what is."""
     wanted = way.undo
-    if wanted is None or way.left_in or not isinstance(answer, Returned | Raised | Outcome):
-        return answer
-    if wanted == "*":
+    to_the_end = not way.left_in and isinstance(answer, Returned | Raised | Outcome)
+    if wanted == "*" and to_the_end:
         return way.undone()
-    if isinstance(answer, Raised):
+    missed = isinstance(answer, Undoing) or (to_the_end and not isinstance(answer, Raised))
+    if wanted in (None, "*") or not missed:
         return answer
     return raised(
         WorkflowChanged(
             f"{way.assignment.job}: what undoes step {wanted!r} of run {way.assignment.run_id} is "
-            "not found: the body does not come by that step with compensate= any more"
+            "not found: the body does not come by that step, or not with compensate=, any more"
         )
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from asyncio import CancelledError
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from koken.define.body import Body
@@ -14,6 +15,7 @@ from koken.executors import commands, unsafe
 from koken.executors.base import (
     Answer,
     Parked,
+    Parting,
     Raised,
     Remembered,
     Returned,
@@ -22,15 +24,15 @@ from koken.executors.base import (
 )
 from koken.executors.failures import FINAL, failure_of, kinds_of
 from koken.executors.operating import Operating
-from koken.executors.parking import Failed
+from koken.executors.parking import Failed, check_success, waits_to_retry
 from koken.executors.rules import PLAIN, Rules
+from koken.executors.stopping import Stop
 from koken.executors.targets import Item, named, standing_in
 from koken.executors.way import Way
 from koken.model import codec
 from koken.model.durable import CHILD, FAILED, STEP, Child, Entry, Wanted
 from koken.model.policy import Effect
 from koken.model.run import Failure
-from koken.model.states import State
 from koken.store.statements import Statement, in_schema
 
 KEEP_HERE = Statement("keep_here")
@@ -66,7 +68,8 @@ class Carrying:
         if known is not None:
             value = item.decode(known.value)
             if way.undo == item.name and self.rules.compensate is not None:
-                await way.leave(await self.undo(self.rules.compensate, value))
+                work = self.at_work(self.rules.compensate, (value,), {})
+                await way.leave(await self.undo(work))
             return value
         if way.undo is not None:
             return await self.undone(item)
@@ -141,6 +144,7 @@ class Carrying:
         assert caller is not None
         undo = self.rules.compensate is not None
         if undo:
+            await self.way.keep_failures()
             self.way.host.unwinds()
         given = (facts.run_id, facts.lease, item.key, text, item.ordinal, undo or None)
         statement = in_schema(KEEP_HERE.text("koken"), facts.schema)
@@ -163,7 +167,7 @@ class Carrying:
         if past is None or past.after is None:
             return None
         left = past.after - self.way.kept[FAILED + item.key].age
-        return waits_to_retry(item, past, left) if left > 0.001 else None
+        return waits_to_retry(item.name, past, left) if left > 0.001 else None
 
     async def failed(self, item: Item, error: Exception, tries: int) -> Any:
         """A try has failed: wait for the next one, or raise the error."""
@@ -184,7 +188,7 @@ class Carrying:
         way.host.log(
             "warning", "log", f"step {item.name!r}, try {tries}: {found.failure.traceback}"
         )
-        return waits_to_retry(item, found, after)
+        return waits_to_retry(item.name, found, after)
 
     def revived(self, past: Failed) -> Exception:
         """The error of an earlier pass, as far as possible of its own type."""
@@ -214,14 +218,7 @@ class Carrying:
             seconds = None if found.open is not None else IDLE
             reason = f"{run.job} {run.id}"
             return Parked("children", seconds, str(run.id), found.open, f"waits for {reason}")
-        about = f"run {run.id} of {run.job}"
-        match run.state:
-            case State.FAILED:
-                raise RunFailed(f"{about} failed: {run.reason}", run)
-            case State.SKIPPED:
-                raise RunSkipped(f"{about} was skipped: {run.reason}", run)
-            case State.CANCELLED:
-                raise RunCancelled(f"{about} was cancelled: {run.reason}", run)
+        check_success(run)
         text = codec.encode(run.result, name="the result")
         entries = [Entry(*item.line, "done")] if item.line else ()
         undo = self.rules.compensate is not None
@@ -242,23 +239,40 @@ class Carrying:
             args=plain,
             options=job.options,
         )
-        try:
-            return await way.hands.ask(way.host.child(wanted))
-        except LeaseLost:
-            way.going.leave("lost")
+        return await way.ask(way.host.child(wanted))
 
     # --- undoing -------------------------------------------------------------------------------
 
     async def undone(self, item: Item) -> Undoing:
-        """Nothing new is begun; what is under way elsewhere is cancelled."""
-        if self.way.undo == "*" and isinstance(item.target, Operation):
-            await Operating(self.way, item, undo=False).cancel()
-        return self.way.undone()
+        """Nothing new is begun. An operation that is to be undone is cancelled; what has failed
+        raises as it did, so that the body comes by what it did after that."""
+        way = self.way
+        if way.undo == item.name and isinstance(item.target, Operation):
+            await way.leave(await self.undo(Operating(way, item).cancel()))
+        past, child = way.kept.get(FAILED + item.key), way.kept.get(CHILD + item.name)
+        if way.undo != "*" and past is not None:
+            found = Failed.load(past.value)
+            if found.after is None:
+                raise self.revived(found)
+        if way.undo != "*" and child is not None and isinstance(item.target, Job):
+            await self.revive(item.target, codec.decode(child.value)["run"])
+        return way.undone()
 
-    async def undo(self, compensate: Callable[..., Any], value: Any) -> Answer:
+    async def revive(self, job: Job[..., Any], child_id: int) -> None:
+        """Raise how a child has failed, if it has."""
+        key = f"{CHILD}{child_id}"
+        wanted = Wanted(key=key, step=None, spent=None, job=job.name, args={}, known=child_id)
+        run = (await self.way.ask(self.way.host.child(wanted))).run
+        if run.state.ended:
+            self.way.strayed = True
+            check_success(run)
+
+    async def undo(self, work: Awaitable[Any]) -> Answer:
         """Carry out what undoes a step."""
         try:
-            await self.at_work(compensate, (value,), {})
+            await work
+        except (Parting, Stop, CancelledError):
+            raise
         except BaseException as error:
             answer = raised(error)
             if not isinstance(answer, Raised):
@@ -266,9 +280,3 @@ class Carrying:
                 return Raised(failure, kinds_of(error))
             return answer
         return Returned("null")
-
-
-def waits_to_retry(item: Item, past: Failed, seconds: float) -> Parked:
-    """The wait before the next try of a step."""
-    reason = f"step {item.name!r} failed ({past.failure.type}: {past.failure.message})"
-    return Parked("retry", seconds, item.name, None, f"{reason}; try {past.tries + 1} follows")

@@ -41,8 +41,8 @@ async def result(way: Way, item: Item, body: Body, timeout: float | None) -> Any
             raise answer
         case Raised(failure, kinds, error):
             raise error or Remembered(failure, kinds)
-        case Broken(failure):
-            raise Remembered(failure, ())
+        case Broken():
+            await way.leave(answer)
         case Stopped(why):
             raise TimeoutError(f"step {item.name!r} was stopped: {why}")
     raise AssertionError(f"no command answers {answer!r}")

@@ -147,7 +147,7 @@ class RunFacts(Facts):
         else:
             child_id = codec.decode(known.value)["run"]
             wanted = Wanted(key=key, step=None, spent=None, job=job.name, args={}, known=child_id)
-            found = await self.way.hands.ask(self.host.child(wanted))
+            found = await self.way.ask(self.host.child(wanted))
         return found.run
 
     async def keep_saved(self, key: str, value: Any) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
 
-from koken.executors.base import Host, Parked, Parting, Undoing
+from koken.executors.base import Host, Parked, Parting
 from koken.store.callers import Caller, Rows
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class ThreadHands(Hands):
 
 def holds_place(result: Any) -> bool:
     """Whether an item has not ended, so that no other one takes its place."""
-    return isinstance(result, Parked | Undoing | Parting)
+    return isinstance(result, Parked | Parting)
 
 
 def done(work: Coroutine[Any, Any, T]) -> T:

@@ -47,7 +47,7 @@ class LoopExecutor:
             body = await begin(function, assignment, host, going)
             answer = answer_with(function, await drive(body, going))
         except CancelledError as error:
-            if going.foreign():
+            if going.foreign() and not going.why:
                 raise
             answer = Stopped(going.why, going.detail) if going.why else answer_to(error)
         except BaseException as error:

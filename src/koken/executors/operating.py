@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from koken.define.operation import LEAST
 from koken.executors import steps
 from koken.executors.base import Parked
 from koken.executors.failures import failure_of
@@ -80,6 +81,7 @@ class Operating:
         self.given = item.args[0]
         self.undo = undo
         self.key = OPERATION + item.name
+        self.times = self.operation.pause, self.operation.limit  # refused before it is submitted
         known = way.kept.get(self.key)
         state = State.load(known.value).aged(known.age) if known else None
         if state is not None and state.is_over(anew=anew, spent=way.past.spent):
@@ -122,7 +124,7 @@ class Operating:
         return replay if stands == text else self.item.decode(stands)
 
     async def cancel(self) -> None:
-        """End what is under way elsewhere."""
+        """End what is under way elsewhere; it is on record as cancelled when that has gone well."""
         if self.new or self.state.state in ("failed", "cancelled"):
             return
         handle = self.state.handle or await self.found()
@@ -197,7 +199,7 @@ class Operating:
 
     async def go_on_later(self, after: float | None = None) -> Parked:
         """Record when it is looked at again."""
-        due = self.operation.pause if after is None else after
+        due = self.operation.pause if after is None else max(after, LEAST)
         limit = self.operation.limit
         if limit is not None:
             due = min(due, max(limit - self.state.total, 0.0))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from koken.executors.base import Answer, Parked
+from koken.errors import RunCancelled, RunFailed, RunSkipped
+from koken.executors.base import Answer, Parked, Undoing
 from koken.model import codec
-from koken.model.run import Failure
+from koken.model.run import Failure, Run
+from koken.model.states import State
 
 OTHERS = 15.0
 """Seconds after which a run looks again that waits for things of several kinds at once."""
@@ -49,7 +52,7 @@ def merged(answers: Sequence[Answer]) -> Answer:
     waits = [each for each in answers if isinstance(each, Parked)]
     others = [each for each in answers if not isinstance(each, Parked)]
     if others:
-        return others[0]
+        return min(others, key=lambda each: isinstance(each, Undoing))  # it says the least
     if len(waits) == 1:
         return waits[0]
     main = min(waits, key=lambda each: CAUSES.index(each.cause))
@@ -64,3 +67,21 @@ def merged(answers: Sequence[Answer]) -> Answer:
         seen_open=main.seen_open,
         reason="; ".join(dict.fromkeys(each.reason for each in waits)),
     )
+
+
+def check_success(run: Run[Any]) -> None:
+    """Raise ``RunFailed``, ``RunSkipped`` or ``RunCancelled`` for a child that ended so."""
+    about = f"run {run.id} of {run.job}"
+    match run.state:
+        case State.FAILED:
+            raise RunFailed(f"{about} failed: {run.reason}", run)
+        case State.SKIPPED:
+            raise RunSkipped(f"{about} was skipped: {run.reason}", run)
+        case State.CANCELLED:
+            raise RunCancelled(f"{about} was cancelled: {run.reason}", run)
+
+
+def waits_to_retry(name: str, past: Failed, seconds: float) -> Parked:
+    """The wait before the next try of a step."""
+    reason = f"step {name!r} failed ({past.failure.type}: {past.failure.message})"
+    return Parked("retry", seconds, name, None, f"{reason}; try {past.tries + 1} follows")

@@ -11,12 +11,13 @@ from pydantic import ValidationError
 from koken.define.form import Form, Formless
 from koken.define.problems import by_path, invalid
 from koken.define.result import FREE, name_of
-from koken.errors import LeaseLost
+from koken.errors import InvalidArguments
 from koken.executors.base import Parked
 from koken.executors.way import Way
 from koken.model import codec
-from koken.model.durable import Met, Waiting
+from koken.model.durable import PAST_AN_ERROR, Met, Waiting, wrong_name
 from koken.model.duration import Duration, in_words, seconds
+from koken.model.shown import shown
 
 
 async def sleep(way: Way, length: float) -> None:
@@ -35,8 +36,9 @@ async def sleep_until(way: Way, instant: datetime) -> None:
 
 async def signal(way: Way, name: str, kind: Any, timeout: Duration | None) -> Any:
     """The value of the next signal of that name. Raises ``TimeoutError``."""
-    if not name or "\n" in name:
-        raise ValueError(f"a signal needs a name in one line; this one has {name!r}")
+    wrong = wrong_name(name)
+    if wrong:
+        raise ValueError(f"a signal {wrong}")
     waiting = Waiting(key="", ordinal=None, kind="signal", name=name, seconds=limit(timeout))
     found = await met(way, f"signal {name}", waiting)
     if found.value is None:
@@ -45,9 +47,9 @@ async def signal(way: Way, name: str, kind: Any, timeout: Duration | None) -> An
 
 
 async def ask(way: Way, question: str, kind: Any, to: str, timeout: Duration | None) -> Any:
-    """A person's answer. Raises ``TimeoutError``."""
-    if not question:
-        raise ValueError("a question needs a text")
+    """A person's answer; asked again while it is none of that type. Raises ``TimeoutError``."""
+    if not question or not isinstance(question, str):
+        raise ValueError(f"a question needs a text; this one has {shown(question)}")
     form = None if kind in FREE else form_of(question, kind)
     waiting = Waiting(
         key="",
@@ -58,10 +60,21 @@ async def ask(way: Way, question: str, kind: Any, to: str, timeout: Duration | N
         schema=codec.encode(form.json_schema() if form else {}, name="the form of an answer"),
         to=to,
     )
-    found = await met(way, f"question {question}", waiting)
-    if found.value is None:
-        raise TimeoutError(f"nobody answered {question!r} within {in_words(waiting.seconds or 0)}")
-    return typed(f"answer to {question!r}", kind, found.value)
+    if not way.loaded:
+        await way.load()
+    key, ordinal = way.enter_wait(f"question {question}")
+    times = 1
+    while True:
+        waiting = replace(waiting, key=key if times == 1 else f"{key} again {times}")
+        found = await outcome(way, f"question {question}", replace(waiting, ordinal=ordinal))
+        if found.value is None:
+            within = in_words(waiting.seconds or 0)
+            raise TimeoutError(f"nobody answered {question!r} within {within}")
+        try:
+            return typed(f"answer to {question!r}", kind, found.value)
+        except InvalidArguments as error:
+            waiting = replace(waiting, reason=codec.clean(str(error)))
+            times, ordinal = times + 1, PAST_AN_ERROR
 
 
 async def met(way: Way, told: str, waiting: Waiting) -> Met:
@@ -69,6 +82,13 @@ async def met(way: Way, told: str, waiting: Waiting) -> Met:
     if not way.loaded:
         await way.load()
     key, ordinal = way.enter_wait(told)
+    return await outcome(way, told, replace(waiting, key=key, ordinal=ordinal))
+
+
+async def outcome(way: Way, told: str, waiting: Waiting) -> Met:
+    """What came of a wait that has its key; leaves the body when it is not over."""
+    key = waiting.key
+    way.used.add(key)
     known = way.kept.get(key)
     if known is not None:
         check_same(way, codec.decode(known.value), waiting)
@@ -76,19 +96,11 @@ async def met(way: Way, told: str, waiting: Waiting) -> Met:
     if found is None and way.undo is not None:
         await way.leave(way.undone())
     if found is None:
-        found = await look(way, replace(waiting, key=key, ordinal=ordinal))
+        found = await way.ask(way.host.wait(waiting))
     if found.value is None and not found.late:
         wait_for = {"signal": waiting.name, "question": key}.get(waiting.kind, "")
         await way.leave(Parked(waiting.kind, found.left, wait_for, None, f"waits for {told}"))
     return found
-
-
-async def look(way: Way, waiting: Waiting) -> Met:
-    """Record the wait, or see how it stands."""
-    try:
-        return await way.hands.ask(way.host.wait(waiting))
-    except LeaseLost:
-        way.going.leave("lost")
 
 
 def over(stands: dict[str, Any], left: float | None) -> Met | None:

@@ -8,19 +8,22 @@ what it has recorded. Otherwise nothing fits, and it is refused.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
-from koken.errors import LeaseLost, WorkflowChanged
-from koken.executors.base import Answer, Assignment, Host, Parked, Parting, Undoing
+from koken.errors import DatabaseUnreachable, LeaseLost, WorkflowChanged
+from koken.executors.base import Answer, Assignment, Broken, Host, Parked, Parting, Undoing
+from koken.executors.failures import failure_of
 from koken.executors.hands import Hands
 from koken.executors.parking import Failed, merged
+from koken.executors.records import called, undone
 from koken.executors.stopping import Going
-from koken.model.durable import FAILED, MAP, PAST_AN_ERROR, STEP, WAIT, Entry, Kept, Past
+from koken.model.durable import FAILED, MAP, PAST_AN_ERROR, STEP, WAIT, Entry, Kept, Past, key_of
 
+T = TypeVar("T")
 inside: ContextVar[tuple[object, ...]] = ContextVar("koken_inside", default=())
 """The steps within which this task goes."""
 
@@ -94,10 +97,21 @@ class Way:
         """
         return self.assignment.undo or None
 
+    async def ask(self, work: Coroutine[Any, Any, T]) -> T:
+        """What the host gives; leaves the body when its run is another worker's, and when the
+        database does not answer, which is no error of the body."""
+        try:
+            return await self.hands.ask(work)
+        except LeaseLost:
+            self.going.leave("lost")
+        except DatabaseUnreachable as error:
+            self.going.check(self.host)
+            await self.leave(Broken(failure_of(error)))
+
     async def load(self) -> None:
         """Ask for the past, once."""
         if not self.loaded:
-            self.past = await self.hands.ask(self.host.checkpoints())
+            self.past = await self.ask(self.host.checkpoints())
             self.places = {
                 each.ordinal: key for key, each in self.past.kept.items() if each.ordinal
             }
@@ -115,6 +129,8 @@ class Way:
         entries: Sequence[Entry] = (),
     ) -> str:
         """Keep a checkpoint; gives what stands there now."""
+        if undo or unwind:
+            await self.keep_failures()  # what undoes it must come by them
         work = self.host.keep(
             key,
             text,
@@ -124,12 +140,15 @@ class Way:
             unwind=unwind,
             entries=entries,
         )
-        try:
-            stands = await self.hands.ask(work)
-        except LeaseLost:
-            self.going.leave("lost")  # the run belongs to another worker
+        stands = await self.ask(work)
         self.past.kept[key] = Kept(stands, ordinal, undo)
         return stands
+
+    async def keep_failures(self) -> None:
+        """Keep how steps have failed for good in this pass: another one must come by them."""
+        while self.failures:
+            key, failed = self.failures.popitem()
+            await self.keep(FAILED + key, failed.dump(), overwrite=True)
 
     # --- coming by -----------------------------------------------------------------------------
 
@@ -161,7 +180,7 @@ class Way:
         if self.hands.strand() == self.owner and not self.strayed:
             return self.pass_by(f"{WAIT}{self.count + 1}")
         number = self.waits[told] = self.waits.get(told, 0) + 1
-        return self.pass_by(f"{WAIT}{told}" + (f" #{number}" if number > 1 else ""))
+        return self.pass_by(key_of(WAIT, told) + (f" #{number}" if number > 1 else ""))
 
     def pass_by(self, key: str) -> tuple[str, int | None]:
         """Compare a key's place with the recorded one."""
@@ -218,10 +237,8 @@ class Way:
         self.parks += answers
         self.idle.update(inside.get())
         self.notify()
-        waits = any(isinstance(each, Parked) for each in answers)
-        while waits and self.failures:
-            key, failed = self.failures.popitem()
-            await self.keep(FAILED + key, failed.dump(), overwrite=True)
+        if any(isinstance(each, Parked) for each in answers):
+            await self.keep_failures()
         await self.hands.until(lambda: not self.active - self.idle, self)
         self.going.check(self.host)
         await self.look_again()
@@ -234,10 +251,10 @@ class Way:
         """
         waits = [each for each in self.parks if isinstance(each, Parked)]
         children = [each for each in waits if each.cause == "children" and each.seconds is None]
-        if len(children) < 2:
+        if len(children) < 2 or len(waits) < len(self.parks):
             return
         ids = [int(each.wait_for) for each in children]
-        ended, count = await self.hands.ask(self.host.open_children(ids))
+        ended, count = await self.ask(self.host.open_children(ids))
         looked = [each for each in self.parks if each not in children]
         seconds = 0.0 if ended else None
         self.parks = looked + [replace(each, seen_open=count, seconds=seconds) for each in children]
@@ -276,21 +293,5 @@ class Way:
         )
 
     def undone(self) -> Undoing:
-        """What is to be undone, in the order in which it was completed."""
-        found = [key for key, each in self.past.kept.items() if each.undo]
-        return Undoing(tuple(key.removeprefix(STEP) for key in sorted(found, key=self.completed)))
-
-    def completed(self, key: str) -> tuple[Any, ...]:
-        """When a step was completed: of two in one commit the earlier of the body."""
-        name, _, rest = key.partition("[")
-        each = self.past.kept[key]
-        number = int(rest[:-1]) if rest[:-1].isdigit() else 0
-        whole = self.past.kept.get(MAP + name.removeprefix(STEP))
-        place = each.ordinal or (whole.ordinal if whole else None) or 0
-        return -each.age, place, number, key
-
-
-def called(key: str) -> str:
-    """What people call what a key stands for."""
-    kind, _, name = key.partition(":")
-    return f"wait {name}" if kind == "wait" else f"{kind} {name!r}"
+        """What is to be undone, in the order in which it was completed; last what is in flight."""
+        return undone(self.kept)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from koken.model import codec
 from koken.model.job import StartOptions
 from koken.model.run import Run
+from koken.model.shown import shown
 
 STEP = "step:"
 MAP = "map:"
@@ -21,6 +24,37 @@ OPERATION = "operation:"
 
 PAST_AN_ERROR = 0
 """The place of what was recorded after a step had failed: another attempt may not come by it."""
+
+
+NAME_LIMIT = 200
+"""Characters of a signal's name."""
+KEY_LIMIT = 400
+"""Characters of a key that are kept as they are."""
+
+
+def key_of(kind: str, told: str) -> str:
+    """A key in one line, and not too long for an index."""
+    line = told.replace("\\", "\\\\").replace("\n", "\\n")
+    if len(line) > KEY_LIMIT:
+        line = f"{line[:KEY_LIMIT]}… {hashlib.sha256(line.encode()).hexdigest()[:16]}"
+    return kind + line
+
+
+def wrong_name(name: Any) -> str:
+    """What is wrong with the name of a signal; empty for a good one."""
+    if not isinstance(name, str):
+        return f"has a text for its name; this one has {shown(name)}"
+    if not name.strip() or not name.isprintable():
+        return f"has a name in one line; this one has {shown(name)}"
+    if len(name) > NAME_LIMIT:
+        return f"has a name of at most {NAME_LIMIT} characters; this one has {len(name):,}"
+    return ""
+
+
+def in_flight(operation: str) -> bool:
+    """Whether an operation of that record may be under way elsewhere."""
+    stands = codec.decode(operation)
+    return stands["state"] in ("created", "submitted") and stands["submits"] > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +108,8 @@ class Waiting:
     schema: str = "{}"
     """The form of an answer, as JSON text."""
     to: str = ""
+    reason: str = ""
+    """Why it is asked again."""
 
 
 @dataclass(frozen=True, slots=True)

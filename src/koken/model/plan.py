@@ -34,6 +34,8 @@ class Again:
     inputs: tuple[Input, ...] = ()
     items: int | None = None
     """How many of its items, where it does not go again as a whole."""
+    closes: datetime | None = None
+    """When its window closes, or has closed; then it goes all the same."""
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -49,6 +51,8 @@ class Then:
     effect: Effect | None = None
     not_before: datetime | None = None
     """What its gate says."""
+    closes: datetime | None = None
+    """When its window closes, or has closed; then it goes all the same."""
     starts: str | None = None
     """The job that it starts."""
 

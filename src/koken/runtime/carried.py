@@ -29,6 +29,6 @@ class Carried:
     @property
     def goes(self) -> bool:
         """Whether its body goes, be it that its executor has given it up."""
-        if self.at_work or self.executor is None:
+        if self.at_work or self.executor is None or self.host is None:
             return self.at_work
-        return self.executor.goes_on(self.run.id, self.run.lease)
+        return self.executor.goes_on(self.host.of, self.run.lease)

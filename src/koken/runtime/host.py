@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from koken.engine import durable
 from koken.engine.claim import Claimed
 from koken.engine.record import Keeping, Line, Showing, checkpoints
+from koken.errors import DatabaseUnreachable
 from koken.model.durable import Child, Entry, Met, Past, Waiting, Wanted
 from koken.runtime.recorder import Recorder
 from koken.views import runs
@@ -18,6 +20,13 @@ from koken.views import runs
 T = TypeVar("T")
 PROGRESS_PAUSE = 1.0
 """Seconds between two writes of a run's progress."""
+PATIENCE = 300.0
+"""Seconds that a body waits for a database that does not answer; then it is left."""
+FIRST_LOOK, LONGEST_LOOK = 0.1, 2.0
+"""Seconds between two questions meanwhile."""
+WAKE = 1.0
+"""Seconds between two moments at which a thread that waits can be stopped."""
+logger = logging.getLogger("koken.host")
 
 
 class RunHost:
@@ -92,7 +101,7 @@ class RunHost:
         """What the run has recorded; a first lease has nothing to read."""
         if self.fresh:
             return Past()
-        past = await checkpoints(self.recorder.db, self.of)
+        past = await self.answered(lambda: checkpoints(self.recorder.db, self.of))
         if self.of == self.run.id and any(each.undo for each in past.kept.values()):
             self.unwind = True  # recorded in a transaction of the body's own, maybe
         return past
@@ -112,7 +121,9 @@ class RunHost:
         run = self.run
         self.unwind = self.unwind or undo or unwind
         return await self.recorder.keep(
-            Keeping(run.id, run.lease, key, value, overwrite, ordinal, undo, entries, unwind)
+            Keeping(
+                run.id, run.lease, key, value, overwrite, ordinal, undo, entries, unwind, self.of
+            )
         )
 
     def unwinds(self) -> None:
@@ -121,25 +132,56 @@ class RunHost:
 
     async def wait(self, waiting: Waiting) -> Met:
         """Record a wait, or look how it stands."""
-        return await durable.wait(self.recorder.db, self.run.id, self.run.lease, waiting)
+        db, run = self.recorder.db, self.run
+        return await self.answered(lambda: durable.wait(db, run.id, run.lease, waiting))
 
     async def child(self, wanted: Wanted) -> Child:
         """Start a child run, or find it."""
-        run = self.run
+        db, run = self.recorder.db, self.run
         child_id, count = wanted.known, None
         if child_id is None:
             self.part = True
-            child_id, count = await durable.child(self.recorder.db, run.id, run.lease, wanted)
-        found = await runs.get_many(self.recorder.db, [child_id])
+            begun = await self.answered(lambda: durable.child(db, run.id, run.lease, wanted))
+            child_id, count = begun.id, begun.open
+        found = await self.answered(lambda: runs.get_many(db, [child_id]))
         return Child(found[child_id], count)
 
     async def open_children(self, ids: Sequence[int]) -> tuple[list[int], int]:
         """Which of these runs have ended, and how many children have not."""
-        return await durable.open_children(self.recorder.db, self.run.id, ids)
+        db = self.recorder.db
+        return await self.answered(lambda: durable.open_children(db, self.run.id, ids))
+
+    async def answered(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """What the database answers. While it is away the body waits, as it does for ``keep``.
+
+        Raises ``DatabaseUnreachable`` when the body is to stop, and after ``PATIENCE``.
+        """
+        began, pause = time.monotonic(), FIRST_LOOK
+        while True:
+            try:
+                return await ask()
+            except DatabaseUnreachable as error:
+                if self.stop or time.monotonic() - began > PATIENCE:
+                    raise
+                if pause == FIRST_LOOK:
+                    logger.warning("run %s waits for the database: %s", self.run.id, error)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_LOOK)
 
     def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
-        """Carry out ``work`` on the worker's loop, from another thread."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result()
+        """Carry out ``work`` on the worker's loop, from another thread.
+
+        A ``Stop`` that is raised into that thread ends the wait.
+        """
+        future = asyncio.run_coroutine_threadsafe(work, self.loop)
+        try:
+            while not future.done():
+                with suppress(TimeoutError):
+                    future.exception(WAKE)
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
 
     def on_loop(self, call: Any, argument: Any) -> None:
         """Call on the worker's loop, from wherever we are; in order."""

@@ -34,6 +34,8 @@ class Plan:
         self.timezone: str = spec.get("timezone", "UTC")
         self.fail_fast: bool = spec.get("fail_fast", False)
         self.known: dict[int, StepSpec] = {}
+        self.matched: set[int] = set()
+        """Steps of which the program is known to have the same shape."""
 
     @cached_property
     def numbers(self) -> dict[str, int]:

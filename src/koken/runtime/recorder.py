@@ -139,7 +139,7 @@ class Recorder(Service):
             self.put_back(items)
             raise
         for promise in promises:
-            tell(promise, stands.get((promise.keeping.run_id, promise.keeping.key)))
+            tell(promise, stands.get((promise.keeping.of, promise.keeping.key)))
         for item in items:
             pass_by(item)
 

@@ -174,6 +174,13 @@ class Runner:
             logger.exception("run %s could not be carried", run.id)
             failure = Failure(type=type(error).__name__, message=str(error))
             ending = verdict.broken(run, failure, self.chance())
+        except asyncio.CancelledError:
+            if self.closing:
+                raise
+            while (task := asyncio.current_task()) is not None and task.uncancel():
+                pass  # its body has cancelled the task that carries it; the run must end all the same
+            failure = Failure(type="CancelledError", message="its body cancelled its own task")
+            ending = verdict.ended(run, State.FAILED, failure)
         finally:
             carried.at_work = False
             self.free(run, time.monotonic() - began)
@@ -321,7 +328,7 @@ class Runner:
             carried.stop = why
             if carried.host is not None and carried.executor is not None:
                 carried.host.stop = why
-                await carried.executor.stop(run_id, why)
+                await carried.executor.stop(carried.host.of, why)
 
     async def abandon(self) -> None:
         """All runs went to others: stop the bodies and forget the runs."""

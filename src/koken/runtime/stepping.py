@@ -9,13 +9,14 @@ from koken.define import condition
 from koken.define.job import Job
 from koken.define.registry import Registry
 from koken.define.workflow import Workflow
-from koken.engine import parts
+from koken.engine import durable, parts
 from koken.engine.claim import Claimed
 from koken.engine.finish import Ending
 from koken.engine.parts import Children
-from koken.errors import Conflict, InvalidArguments, KokenError, NotFound
+from koken.errors import Conflict, InvalidArguments, NotFound
 from koken.executors.base import Raised, raised
 from koken.model import codec
+from koken.model.durable import CHILD, Wanted
 from koken.model.run import Failure
 from koken.model.states import State
 from koken.model.steps import StepSpec
@@ -47,6 +48,8 @@ class Steps:
         parent = (run.is_step and step.each is not None) or step.kind == "job"
         if parent and run.settle is not None:
             return await settled(self.db, run)
+        if changed := self.changed(plan, step, job):
+            return verdict.ended(run, State.FAILED, changed)
         carry = self.body(run, job, step)
         if isinstance(carry, Ending):
             return carry
@@ -62,6 +65,21 @@ class Steps:
         if step.kind == "job":
             return await self.child(run, step, carry)
         return carry if run.settle is None else await settled(self.db, run, carry)
+
+    def changed(self, plan: Plan, step: StepSpec, job: Job[..., Any]) -> Failure | None:
+        """That a step takes other things than in the version that the run began with."""
+        found = job.steps.get(step.name) if isinstance(job, Workflow) else None
+        if found is None or step.no in plan.matched:
+            return None
+        if shape(found.spec) == shape(step):
+            plan.matched.add(step.no)
+            return None
+        message = (
+            f"step {step.name} of {job.name} is not what it was when the run began: it takes "
+            f"{taken(found.spec)} now, and took {taken(step)} then. Nothing is mixed; start the "
+            "job anew: koken rerun"
+        )
+        return Failure(type="WorkflowChanged", message=message)
 
     def body(self, run: Claimed, job: Job[..., Any], step: StepSpec) -> Carry | Ending:
         """The body of a step or an item, with its arguments."""
@@ -138,24 +156,26 @@ class Steps:
                 return await moved(run, parts.reopen_child(self.db, run.id, run.lease))
             except Conflict as error:
                 return self.failed(run, error, carry.job)
-        if (run.made or 0) < run.attempt:
-            try:
-                args = carry.job.body.bind_plain(carry.args)
-                key = f"step:{run.id}:{run.made or 0}"
-                ended = await parts.start_child(self.db, run.id, step.job or "", args, key=key)
-            except REFUSALS as error:
-                return self.failed(run, error, carry.job)
-            if not ended:
-                return wait_for_children(run)
-        (found,) = await self.db.fetch(parts.LAST_CHILD, run.id)
-        state = State(found["state"])
-        if state is State.SUCCEEDED:
-            return Ending.of(run, state, result=found["result"])
-        said = parts.failure(found["error"]) or Failure(type="", message="")
-        message = f"{found['job']} {found['id']} {words(state)}: {said.message}".rstrip(": ")
+        try:
+            wanted = Wanted(
+                key=CHILD + step.name,
+                step=None,
+                spent=run.attempt - 1,
+                job=step.job or "",
+                args=carry.job.body.bind_plain(carry.args),
+            )
+            child = await durable.child(self.db, run.id, run.lease, wanted)
+        except REFUSALS as error:
+            return self.failed(run, error, carry.job)
+        if not child.state.ended:
+            return wait_for_children(run)
+        if child.state is State.SUCCEEDED:
+            return Ending.of(run, child.state, result=child.result)
+        said = parts.failure(child.error) or Failure(type="", message="")
+        message = f"{child.job} {child.id} {words(child.state)}: {said.message}".rstrip(": ")
         failure = Failure(type=said.type, message=message)
-        if state is not State.FAILED:
-            return verdict.ended(run, state, failure)
+        if child.state is not State.FAILED:
+            return verdict.ended(run, child.state, failure)
         return verdict.again_or_failed(run, carry.job, failure, None, None, self.chance())
 
     def failed(self, run: Claimed, error: Exception, part: Job[..., Any] | None = None) -> Next:
@@ -167,6 +187,18 @@ class Steps:
         ending = verdict.raised(run, part, answer, self.chance())
         assert ending is not None
         return ending
+
+
+def shape(step: StepSpec) -> tuple[object, ...]:
+    """What a step is given, and as what it is carried out."""
+    return step.kind, step.each, step.inputs, frozenset(step.arguments)
+
+
+def taken(step: StepSpec) -> str:
+    """What a step takes, in words."""
+    names = [*step.inputs, *step.arguments]
+    each = [f"each of {step.each.source}"] if step.each else []
+    return ", ".join([*each, *names]) or "nothing"
 
 
 def unmet(run: Claimed, job: Job[..., Any], step: StepSpec) -> str:

@@ -88,6 +88,8 @@ def unreachable(error: BaseException) -> DatabaseUnreachable:
             f"PostgreSQL lets nobody in by this address: {said}. Its user and password are wrong, "
             "or the role is not made yet (createuser)"
         )
+    if isinstance(error, asyncpg.QueryCanceledError):
+        return DatabaseUnreachable(f"PostgreSQL gave up on a statement: {said}")
     return DatabaseUnreachable(f"PostgreSQL does not answer: {said}. `koken doctor` looks closer")
 
 

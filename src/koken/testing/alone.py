@@ -16,6 +16,7 @@ from typing_extensions import override
 from koken.define.function import Function
 from koken.define.job import Job
 from koken.define.steps import Step
+from koken.errors import InvalidArguments
 from koken.executors.base import Answer, Assignment, Parked, Parting
 from koken.executors.carrying import Carrying
 from koken.executors.context import AsyncRunContext, RunContext
@@ -208,6 +209,8 @@ class Memory:
 
     async def wait(self, waiting: Waiting) -> Met:
         """What was given for it comes at once, or never."""
+        if waiting.reason:  # what was given does not fit, and would not the next time
+            raise InvalidArguments(waiting.reason)
         came = self.came.get(waiting.kind, {})
         if waiting.kind != "sleep" and waiting.name in came:
             return Met(codec.encode(came[waiting.name], name=waiting.name))

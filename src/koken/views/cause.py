@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from koken.model.run import stamp
+
+NAMED = 3
+"""Steps that are told by their names."""
+
+
+def listed(names: Sequence[str]) -> str:
+    """``crunch, table and 12 more``."""
+    told, rest = names[:NAMED], len(names) - NAMED
+    if rest > 0:
+        return f"{', '.join(told)} and {rest:,} more"
+    return " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +28,7 @@ class Cause:
     cause: str
     """not_due, retry, lock, queue_paused, queue_full, queue_rate, no_worker, workers_busy, in_line,
     running, cancelling, worker_silent, ended; needs, gate, at_once, sleep, signal, question,
-    operation, children, compensating; step_failed, step_cancelled, more."""
+    operation, children, compensating; step_failed, step_cancelled, recorded, more."""
     text: str
     step: str | None = None
     """The step that it is about, where it is not the run itself."""

@@ -113,7 +113,13 @@ class Writer:
         found = [
             (f"each of {node.spreads}" if node.spreads and not node.items else "", "dim"),
             (f"when {condition}" if condition and not (ended or node.attempt) else "", "dim"),
-            (f"starts {node.starts}" if node.starts and not ended else "", "dim"),
+            (f"join {node.join}" if node.join and not ended else "", "dim"),
+            (
+                f"starts {node.starts}" if node.starts and not node.child and not ended else "",
+                "dim",
+            ),
+            (f"→ {node.child}" if node.child and node.child not in node.reason else "", "dim"),
+            (node.detail, "dim"),
             (held(node, self.zone), "dim"),
             (node.reason, node.mark.look if node.state is State.FAILED else "dim"),
         ]
@@ -128,10 +134,10 @@ def word(node: Node) -> str:
 
 
 def far(node: Node) -> str:
-    """``209/214`` items, or attempt ``2/2`` where there may be several."""
+    """``209/214`` items; attempt ``2/2`` where one of several has failed."""
     if node.items is not None:
         return f"{node.items.good:,}/{node.items.made:,}"
-    if node.attempt and node.max_attempts > 1:
+    if node.tried_again and node.max_attempts > 1:
         return f"{node.attempt}/{node.max_attempts}"
     return ""
 

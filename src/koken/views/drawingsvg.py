@@ -82,7 +82,10 @@ class Picture:
         found = [word(node), far(node), held(node, self.zone)]
         if not node.tally:
             found.append(f"each of {node.spreads}" if node.spreads and not node.items else "")
-            found.append(f"starts {node.starts}" if node.starts else "")
+            found.append(f"join {node.join}" if node.join else "")
+            found.append(f"starts {node.starts}" if node.starts and not node.child else "")
+            found.append(f"→ {node.child}" if node.child else "")
+            found.append(node.detail)
             found.append(f"when {node.when}" if node.when else "")
         return " · ".join(text for text in found if text)
 
@@ -112,7 +115,10 @@ class Picture:
         """The whole file."""
         width, height = max(self.width, 320.0), self.height
         label = quoteattr(plain(self.graph.title))
-        size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
+        size = (
+            f'viewBox="0 0 {width:.0f} {height:.0f}" width="100%"'
+            f' style="max-width:{width:.0f}px;height:auto"'
+        )
         return "\n".join(
             [
                 f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label={label} {size}>',
@@ -153,8 +159,13 @@ class Picture:
         for edge in labelled:
             x = self.lefts[self.net.levels[edge.target]] - 14
             y = self.middle(edge.target) - 7
-            label = xml(cut(edge.label, LONGEST))
-            yield f'<text x="{x:.1f}" y="{y:.1f}" class="label">{label}</text>'
+            shown = cut(edge.label, LONGEST)
+            width = wide(shown, SMALL_LETTER) + 6
+            yield (
+                f'<rect class="ground" x="{x - width + 3:.1f}" y="{y - 11:.1f}"'
+                f' width="{width:.1f}" height="15"/>'
+                f'<text x="{x:.1f}" y="{y:.1f}" class="label">{xml(shown)}</text>'
+            )
 
     def edge(self, edge: Edge) -> str:
         """The curve of an edge, through the layers between."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from koken.errors import NotFound
 from koken.model.run import Children, Run, stamp
 from koken.model.states import State
-from koken.model.steps import StepSpec
+from koken.model.steps import Join, StepSpec
 from koken.store.database import Database
 from koken.views import marks
-from koken.views.reading import reading, rows
+from koken.views.reading import reading
+from koken.views.reading import rows as fetched
 from koken.views.steps import NOT_STARTED, WAITING, StepRow, declared_in, gate_of, rows_in, specs
 
 CURRENT = """
@@ -47,6 +49,14 @@ class Node:
     """What it has an item for each of."""
     when: str = ""
     """Its condition, where no edge tells it."""
+    join: str = ""
+    """Which ends of the steps before it let it go, where that is not that all succeeded."""
+    child: str = ""
+    """The run that it stands for: ``inner 7``."""
+    detail: str = ""
+    """Of an operation: its handle, and how often it was submitted."""
+    tried_again: bool = False
+    """Whether an attempt at it has failed."""
     tally: tuple[tuple[marks.Mark, int], ...] = ()
     """Of the steps that it stands for in a picture, how many are marked how; empty: itself."""
 
@@ -67,6 +77,8 @@ class Node:
             "starts": self.starts or None,
             "each": self.spreads or None,
             "when": self.when or None,
+            "join": self.join or None,
+            "child": self.child or None,
         }
 
 
@@ -111,25 +123,39 @@ async def graph_of_job(db: Database, job: str) -> Graph:
 
     Raises ``NotFound``.
     """
-    found = await rows(db, CURRENT, job)
+    found = await fetched(db, CURRENT, job)
     if not found:
         raise NotFound(f"there is no job {job!r}; `koken jobs` lists them")
     (row,) = found
-    declared = specs(row["steps"])
+    title = f"{job}, version {row['version']}"
+    return graph_of_steps(title, job, specs(row["steps"]), row["max_attempts"])
+
+
+def graph_of_steps(title: str, job: str, declared: Sequence[StepSpec], max_attempts: int) -> Graph:
+    """The steps of a job as they are declared; a job without steps is one node."""
     nodes = tuple(planned(spec) for spec in declared)
     if not nodes:
-        nodes = (Node(name=job, max_attempts=row["max_attempts"]),)
-    return Graph(title=f"{job}, version {row['version']}", nodes=nodes, edges=edges_of(declared))
+        nodes = (Node(name=job, max_attempts=max_attempts),)
+    return Graph(title=title, nodes=nodes, edges=edges_of(declared))
 
 
 async def graph_of_run(db: Database, run: Run[Any]) -> Graph:
-    """The steps of a run as they stand; a run without steps is one node."""
+    """The steps of a run as they stand; a run without steps is one node.
+
+    What a body has recorded stands in the order in which it was recorded.
+    """
     async with reading(db) as session:
         declared = await declared_in(session, run)
-        found = {row.no: row for row in await rows_in(session, run, declared)} if declared else {}
+        rows = await rows_in(session, run, declared) if declared or not run.step_no else []
+    found = {row.no: row for row in rows}
     title = f"{run.job} {run.id}"
-    if not declared:
+    if not declared and not any(row.recorded for row in rows):
         return Graph(title=title, nodes=(alone(run),), edges=())
+    if not declared:
+        nodes = tuple(replace(at_hand(row), name=name) for name, row in unlike(rows).items())
+        pairs = pairwise(nodes)
+        edges = tuple(Edge(source=one.name, target=other.name) for one, other in pairs)
+        return Graph(title=title, nodes=nodes, edges=edges)
     nodes = tuple(standing(spec, found[spec.no]) for spec in declared)
     return Graph(title=title, nodes=nodes, edges=edges_of(declared))
 
@@ -146,6 +172,7 @@ def alone(run: Run[Any]) -> Node:
         max_attempts=run.max_attempts,
         reason=run.reason,
         until=run.wait.until if run.wait else None,
+        tried_again=run.attempt > 1 or (run.state is State.FAILED and run.attempt > 0),
     )
 
 
@@ -158,13 +185,27 @@ def planned(spec: StepSpec) -> Node:
         starts=spec.job or "",
         spreads=spec.each.source if spec.each else "",
         when="" if asked(spec) else spec.when,
+        join="" if spec.join is Join.ALL_SUCCEEDED else spec.join.value,
     )
 
 
 def standing(spec: StepSpec, row: StepRow) -> Node:
     """A step of a run."""
+    shape = planned(spec)
     return replace(
-        planned(spec),
+        at_hand(row),
+        gate=row.gate if row.code in (NOT_STARTED, WAITING) else "",
+        starts=shape.starts,
+        spreads=shape.spreads,
+        when=shape.when,
+        join=shape.join,
+    )
+
+
+def at_hand(row: StepRow) -> Node:
+    """A step by what is known of it."""
+    return Node(
+        name=row.name,
         run_id=row.run_id,
         state=row.state,
         mark=row.mark,
@@ -173,8 +214,19 @@ def standing(spec: StepSpec, row: StepRow) -> Node:
         max_attempts=row.max_attempts,
         reason=row.reason,
         until=row.held_until,
-        gate=row.gate if row.code in (NOT_STARTED, WAITING) else "",
+        child=row.child.called if row.child else "",
+        detail=row.detail,
+        tried_again=row.tried_again,
     )
+
+
+def unlike(rows: Sequence[StepRow]) -> dict[str, StepRow]:
+    """Rows by names of which each is another's: a body may start several runs of one job."""
+    found: dict[str, StepRow] = {}
+    for row in rows:
+        name = row.name if row.name not in found else f"{row.name} {row.run_id or row.no}"
+        found[name] = row
+    return found
 
 
 def asked(spec: StepSpec) -> str:

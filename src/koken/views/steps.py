@@ -15,7 +15,10 @@ from koken.model.steps import ITEM, StepSpec
 from koken.store.database import Database, Row, Transaction
 from koken.views.marks import Mark, of_step
 from koken.views.reading import reading
+from koken.views.recorded import ChildRow, Record, last_children, recorded_in
+from koken.views.results import listed, result_of
 from koken.views.runs import children_of, wait_of
+from koken.views.stepqueries import DECLARED, NAMED, NUMBERED, STEPS, UNDONE
 
 FAILED, NOT_STARTED, WAITING, EXECUTING, SKIPPED, COMPLETED = -1, 0, 1, 2, 3, 4
 CODES = {
@@ -28,42 +31,6 @@ CODES = {
 }
 HELD = (WaitCause.GATE, WaitCause.DELAY)
 """Waits before the beginning; the others are in the middle."""
-BRIEF = 200
-"""Characters of a result."""
-
-DECLARED = """
-select (v.spec -> 'steps')::text as steps
-  from koken.run r join koken.job_version v on v.id = r.version_id
- where r.id = $1 and r.step_no is null
-"""
-COLUMNS = f"""
-  r.id, r.step, r.step_no, r.state, r.attempt, r.max_attempts, r.wait_cause, r.wake_at, r.wait_for,
-  r.open_needs, r.not_before_at, r.made, r.released, r.at_once, r.open_children, r.bad_children,
-  r.started_at, r.finished_at, r.error::text as error, r.progress, r.progress_text,
-  r.cancel_requested_at, r.undoes_id, k.name as worker,
-  extract(epoch from coalesce(r.finished_at, koken.now()) - r.started_at)::float8 as took,
-  case jsonb_typeof(r.result) when 'array' then jsonb_array_length(r.result) end as length,
-  case when jsonb_typeof(r.result) not in ('array', 'null')
-       then left(r.result::text, {BRIEF}) end as result
-"""
-STEPS = f"""
-select {COLUMNS} from koken.run r left join koken.worker k on k.id = r.worker_id
- where r.parent_id = $1 and r.step_no is not null and r.undoes_id is null
- order by r.step_no
-"""
-UNDONE = f"""
-select {COLUMNS} from koken.run r left join koken.worker k on k.id = r.worker_id
- where r.parent_id = $1 and r.undoes_id is not null
- order by r.step_no
-"""
-NAMED = """
-select r.id from koken.run r
- where r.parent_id = $1 and r.step = $2 and r.step_no is not null
- order by r.step_no desc
-"""
-NUMBERED = """
-select r.id from koken.run r where r.parent_id = $1 and r.step_no = $2 and r.undoes_id is null
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +51,7 @@ class StepRow:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     took: float | None = None
-    """Seconds since it began, or until it ended."""
+    """Seconds that its attempts have taken; None for one that a person has resolved."""
     error: Failure | None = None
     result: str = ""
     """Its result in brief."""
@@ -99,11 +66,28 @@ class StepRow:
     cancelling: bool = False
     undoing: bool = False
     """Whether it undoes another one's work."""
+    recorded: bool = False
+    """Whether it is a step of a body, which has no run of its own."""
+    detail: str = ""
+    """Of an operation: its handle, and how often it was submitted."""
+    child: ChildRow | None = None
+    """The run that it stands for, or has started."""
 
     @property
     def reason(self) -> str:
         """One line on why it stands as it does; empty when all is well."""
         return "" if self.error is None else self.error.in_line
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended."""
+        return self.state is not None and self.state.ended
+
+    @property
+    def tried_again(self) -> bool:
+        """Whether an attempt at it has failed."""
+        retried = self.wait is not None and self.wait.cause is WaitCause.RETRY
+        return self.attempt > 1 or retried or (self.state is State.FAILED and self.attempt > 0)
 
     @property
     def held_until(self) -> datetime | None:
@@ -139,11 +123,15 @@ class StepRow:
             "wait": self.wait.to_json() if self.wait else None,
             "not_before": stamp(self.not_before_at),
             "worker": self.worker,
+            "undoes": self.undoing,
+            "child": self.child.to_json() if self.child else None,
+            "detail": self.detail or None,
         }
 
 
 async def steps(db: Database, run: Run[Any]) -> list[StepRow]:
-    """The steps of a workflow's run, or the items of a step's; those without a run yet included."""
+    """The steps of a workflow's run, those without a run yet included; or the items of a step's, or
+    what the body of a durable function has recorded."""
     async with reading(db) as session:
         return await rows_in(session, run, await declared_in(session, run))
 
@@ -151,16 +139,54 @@ async def steps(db: Database, run: Run[Any]) -> list[StepRow]:
 async def rows_in(
     session: Transaction, run: Run[Any], declared: Sequence[StepSpec]
 ) -> list[StepRow]:
-    """The steps of a run that ``declared`` describes; its items, where it describes none."""
+    """The steps of a run that ``declared`` describes; where it describes none, its items, or what
+    it has recorded."""
     found = await session.fetch_text(STEPS, run.id)
     over = run.state.ended
-    if not declared:
-        return [of_row(row, over=over, item=True) for row in found]
     by_no = {spec.no: spec for spec in declared}
+    children = await last_children(session, [row["id"] for row in found if starts(row)])
+    if not declared and found:
+        return [of_row(row, over=over, item=True, child=children.get(row["id"])) for row in found]
+    if not declared:
+        records = await recorded_in(session, run)
+        return [of_record(record, no, run) for no, record in enumerate(records, 1)]
     begun = {
-        row["step_no"]: of_row(row, over=over, spec=by_no.get(row["step_no"])) for row in found
+        row["step_no"]: of_row(
+            row, over=over, spec=by_no.get(row["step_no"]), child=children.get(row["id"])
+        )
+        for row in found
     }
     return [begun[spec.no] if spec.no in begun else not_begun(spec, over=over) for spec in declared]
+
+
+def starts(row: Row) -> bool:
+    """Whether a step has runs below it that are no items."""
+    return row["made"] is not None and row["at_once"] is None and row["released"] is None
+
+
+def of_record(record: Record, no: int, run: Run[Any]) -> StepRow:
+    """What a body has recorded as a step; what it is made of has its own log and number."""
+    result = record.result if record.length is None else listed(record.length, record.name)
+    own = record.child is not None
+    return StepRow(
+        name=record.name,
+        no=no,
+        run_id=record.child.id if record.child else None,
+        state=record.state,
+        over=run.state.ended,
+        code=code_of(record.state, record.wait, needy=False, over=run.state.ended),
+        attempt=record.tries,
+        max_attempts=max(record.tries, 1),
+        items=record.items,
+        ended_at=record.ended_at,
+        error=record.error,
+        result=result,
+        wait=record.wait,
+        worker=run.worker if record.state is State.RUNNING and not own else None,
+        recorded=True,
+        detail=record.detail,
+        child=record.child,
+    )
 
 
 async def declared_in(session: Transaction, run: Run[Any]) -> Sequence[StepSpec]:
@@ -172,6 +198,12 @@ async def declared_in(session: Transaction, run: Run[Any]) -> Sequence[StepSpec]
 def specs(text: str | None) -> Sequence[StepSpec]:
     """The steps of a version, as it is stored."""
     return tuple(StepSpec.from_json(plain) for plain in json.loads(text or "[]"))
+
+
+def going(rows: Sequence[StepRow]) -> list[str]:
+    """The names of the steps that may go, and have not ended."""
+    quiet = (None, State.BLOCKED)
+    return [row.name for row in rows if row.state not in quiet and not row.done]
 
 
 async def undone(db: Database, run: Run[Any]) -> list[StepRow]:
@@ -222,7 +254,14 @@ def gate_of(spec: StepSpec) -> str:
     return f"window {spec.window}" if spec.window else ""
 
 
-def of_row(row: Row, *, over: bool, item: bool = False, spec: StepSpec | None = None) -> StepRow:
+def of_row(
+    row: Row,
+    *,
+    over: bool,
+    item: bool = False,
+    spec: StepSpec | None = None,
+    child: ChildRow | None = None,
+) -> StepRow:
     """A row as a step; an item is called by its number too."""
     state = State(row["state"])
     wait = wait_of(row)
@@ -251,6 +290,7 @@ def of_row(row: Row, *, over: bool, item: bool = False, spec: StepSpec | None = 
         message=row["progress_text"] or "",
         cancelling=row["cancel_requested_at"] is not None,
         undoing=row["undoes_id"] is not None,
+        child=child,
     )
 
 
@@ -261,16 +301,3 @@ def code_of(state: State, wait: Wait | None, *, needy: bool, over: bool) -> int:
     if state is State.WAITING:
         return NOT_STARTED if wait is not None and wait.cause in HELD else EXECUTING
     return CODES[state]
-
-
-def result_of(row: Row, spec: StepSpec | None) -> str:
-    """``"big"``; of a list how long it is, in the words of the step: ``214 files``."""
-    missed = row["bad_children"] or 0
-    if spec is not None and spec.accept is not None and missed and row["state"] == "succeeded":
-        return (
-            f"{missed:,} skipped: accepted at {spec.accept.share * 100:g} % of {spec.accept.of:,}"
-        )
-    if row["length"] is None:
-        return row["result"] or ""
-    things = row["step"] if row["step"].endswith("s") else "items"
-    return f"{row['length']:,} {things}"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from koken.model.duration import in_words
 from koken.model.run import Run
 from koken.model.states import State, WaitCause
+from koken.model.steps import StepSpec
 from koken.model.timing import DEFAULT, Timing
 from koken.store.database import Database, Transaction
 from koken.views.cause import Cause
 from koken.views.reading import reading
+from koken.views.runs import ONE_RUN, run_of
 from koken.views.steps import StepRow, declared_in, rows_in, undone_in
-from koken.views.whysteps import of_blocked, of_undone, of_waiting, of_workflow
+from koken.views.whysteps import DONE, of_blocked, of_record, of_undone, of_waiting, of_workflow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,23 +86,59 @@ select extract(epoch from koken.now() - k.beat_at)::float8 as seconds
 """
 
 
+DEEPEST, LOOKED_AT, TOLD_BELOW = 3, 5, 3
+"""Runs below one another, those of steps side by side, and the causes of each that are told."""
+UNTOLD = ("ended", "children", "recorded", "more")
+"""Causes of a run below that its steps tell better."""
+
+
 async def why(db: Database, run: Run[Any], timing: Timing = DEFAULT) -> Why:
     """Why ``run`` stands as it does; ``timing`` says how long a worker may be silent."""
     async with reading(db) as session:
-        rows: list[StepRow] = []
-        causes = await own(session, run)
-        if run.state is State.RUNNING:
-            causes += await silence(session, run, timing)
-        if run.children is not None and run.state not in (State.SUCCEEDED, State.SKIPPED):
-            declared = await declared_in(session, run)
-            rows = await rows_in(session, run, declared)
-            causes += of_workflow(rows, declared)
-            causes += of_undone(await undone_in(session, run))
+        causes, rows = await all_of(session, run, timing, DEEPEST)
     return Why(run=run, causes=tuple(causes), steps=tuple(rows))
 
 
-async def own(session: Transaction, run: Run[Any]) -> list[Cause]:
-    """What is to be said of the run itself."""
+async def all_of(
+    session: Transaction, run: Run[Any], timing: Timing, deep: int
+) -> tuple[list[Cause], list[StepRow]]:
+    """All causes, and the steps; ``deep``: so many runs below one another are looked into."""
+    declared: Sequence[StepSpec] = ()
+    rows: list[StepRow] = []
+    if run.state not in (State.SUCCEEDED, State.SKIPPED):
+        declared = await declared_in(session, run)
+        rows = await rows_in(session, run, declared)
+    causes = await own(session, run, rows)
+    if run.state is State.RUNNING:
+        causes += await silence(session, run, timing)
+    if run.state not in (State.SUCCEEDED, State.SKIPPED):
+        causes += of_record(rows)
+        below = await of_children(session, rows, timing, deep) if deep else {}
+        for cause in of_workflow(rows, declared):
+            causes += [cause, *below.pop(cause.step or "", ())]
+        causes += of_undone(await undone_in(session, run))
+    return causes, rows
+
+
+async def of_children(
+    session: Transaction, rows: Sequence[StepRow], timing: Timing, deep: int
+) -> dict[str, list[Cause]]:
+    """By step, why the run stands as it does that the step waits for, or failed with."""
+    found: dict[str, list[Cause]] = {}
+    for row in [row for row in rows if row.child is not None and row.state not in DONE][:LOOKED_AT]:
+        assert row.child is not None
+        for child in await session.fetch_text(ONE_RUN, row.child.id):
+            causes, _ = await all_of(session, run_of(child), timing, deep - 1)
+            telling = [cause for cause in causes if cause.cause not in UNTOLD][:TOLD_BELOW]
+            found[row.name] = [
+                replace(cause, step=" → ".join(filter(None, [row.name, cause.step])))
+                for cause in telling
+            ]
+    return found
+
+
+async def own(session: Transaction, run: Run[Any], rows: Sequence[StepRow] = ()) -> list[Cause]:
+    """What is to be said of the run itself, whose steps are ``rows``."""
     if run.state.ended:
         return [Cause(cause="ended", text=ended(run), since=run.ended_at)]
     if run.state is State.RUNNING:
@@ -109,7 +148,7 @@ async def own(session: Transaction, run: Run[Any]) -> list[Cause]:
         return [Cause(cause="running", text=f"it runs on {run.worker}", since=run.started_at)]
     if run.state is State.WAITING:
         by_time = run.wait is None or run.wait.cause in (WaitCause.RETRY, WaitCause.DELAY)
-        return [waiting(run)] if by_time else await of_waiting(session, run)
+        return [waiting(run)] if by_time else await of_waiting(session, run, rows)
     if run.state is State.BLOCKED:
         return await of_blocked(session, run) or await blocked(session, run)
     return await ready(session, run)

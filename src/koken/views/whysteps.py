@@ -10,12 +10,10 @@ from koken.model.run import UNDO, Run
 from koken.model.states import BAD, State, WaitCause
 from koken.model.steps import StepSpec
 from koken.store.database import Transaction
-from koken.views.cause import Cause
-from koken.views.steps import StepRow, gate_of
+from koken.views.cause import Cause, listed
+from koken.views.steps import StepRow, gate_of, going
 
 DONE = (State.SUCCEEDED, State.SKIPPED)
-NAMED = 3
-"""Needs that are told by their names."""
 TOLD = 30
 """Steps that are told one by one, of those that failed and of the others."""
 SPEC = """
@@ -32,7 +30,9 @@ select o.step, o.state from koken.run o
  where o.parent_id = $1 and o.step = any($2) and o.need_rule is not null and o.undoes_id is null
 """
 COUNTED = "select open_needs, not_before_at from koken.run where id = $1"
-QUESTION = "select q.text, q.for_whom from koken.question q where q.run_id = $1 and q.key = $2"
+QUESTION = (
+    "select q.text, q.for_whom, q.reason from koken.question q where q.run_id = $1 and q.key = $2"
+)
 
 
 def of_workflow(rows: Sequence[StepRow], declared: Sequence[StepSpec]) -> list[Cause]:
@@ -49,6 +49,14 @@ def of_workflow(rows: Sequence[StepRow], declared: Sequence[StepSpec]) -> list[C
     if more:
         causes.append(Cause(cause="more", text=f"{more:,} more steps are not done"))
     return causes
+
+
+def of_record(rows: Sequence[StepRow]) -> list[Cause]:
+    """What a body has done so far, the last first, which it will not do again."""
+    done = [row.name for row in rows if row.recorded and row.state is State.SUCCEEDED]
+    if not done:
+        return []
+    return [Cause(cause="recorded", text=f"it has done {listed(done[::-1])}")]
 
 
 def of_undone(rows: Sequence[StepRow]) -> list[Cause]:
@@ -76,7 +84,7 @@ def open_needs(names: Sequence[str], standing: Mapping[str, StepRow]) -> list[st
 def of_row(row: StepRow, needs: Sequence[str]) -> Cause:
     """A step that is not done."""
     if row.state is State.RUNNING:
-        text = f"runs on {row.worker}"
+        text = f"runs on {row.worker}" if row.worker else "running"
         return Cause(cause="running", text=text, step=row.name, since=row.started_at)
     if row.wait is not None and row.wait.cause is WaitCause.GATE:
         return Cause(
@@ -84,8 +92,9 @@ def of_row(row: StepRow, needs: Sequence[str]) -> Cause:
             until=row.wait.until, wait_for=row.gate or None,
         )  # fmt: skip
     if row.wait is not None:
+        detail = f" ({row.detail})" if row.detail else ""
         return Cause(
-            cause=row.wait.cause.value, text=row.mark.word, step=row.name,
+            cause=row.wait.cause.value, text=f"{row.mark.word}{detail}", step=row.name,
             until=row.wait.until, wait_for=row.wait.wait_for,
         )  # fmt: skip
     if row.state is State.READY:
@@ -100,14 +109,6 @@ def of_row(row: StepRow, needs: Sequence[str]) -> Cause:
     if row.state is State.BLOCKED and not row.over:
         return Cause(cause="lock", text="waits for its lock", step=row.name)
     return Cause(cause="needs", text="was not begun", step=row.name)
-
-
-def listed(names: Sequence[str]) -> str:
-    """``crunch, table and 12 more``."""
-    told, rest = names[:NAMED], len(names) - NAMED
-    if rest > 0:
-        return f"{', '.join(told)} and {rest:,} more"
-    return " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))
 
 
 async def of_blocked(session: Transaction, run: Run[Any]) -> list[Cause]:
@@ -130,20 +131,23 @@ async def of_blocked(session: Transaction, run: Run[Any]) -> list[Cause]:
     return [Cause(cause="needs", text=text, until=until, wait_for=gate)]
 
 
-async def of_waiting(session: Transaction, run: Run[Any]) -> list[Cause]:
-    """What a run waits for in the middle, or before it begins."""
+async def of_waiting(
+    session: Transaction, run: Run[Any], rows: Sequence[StepRow] = ()
+) -> list[Cause]:
+    """What a run waits for in the middle, or before it begins; ``rows`` are its steps."""
     assert run.wait is not None
     wait = run.wait
     text = TEXTS[wait.cause]
     if wait.cause is WaitCause.QUESTION:
         found = await session.fetch_text(QUESTION, run.id, wait.wait_for)
         whom = f" {found[0]['for_whom']}" if found and found[0]["for_whom"] else ""
-        text = f"it asks{whom}: {found[0]['text'] if found else wait.wait_for}"
+        again = f" (again: {found[0]['reason']})" if found and found[0]["reason"] else ""
+        text = f"it asks{whom}: {found[0]['text'] if found else wait.wait_for}{again}"
     elif wait.cause is WaitCause.OPERATION:
         named = f" {wait.wait_for}" if wait.wait_for else ""
         text = f"operation{named} goes on elsewhere; the next poll comes"
     elif wait.cause is WaitCause.CHILDREN:
-        text = children(run)
+        text = children(run, going(rows))
     elif wait.cause is WaitCause.GATE and (spec := await session.fetch_text(SPEC, run.id)):
         text = f"it is held by its {gate_of(StepSpec.from_json(json.loads(spec[0]['spec'])))}"
     elif wait.wait_for:
@@ -164,9 +168,10 @@ TEXTS = {
 }
 
 
-def children(run: Run[Any]) -> str:
-    """How many of the runs that a run is made of go."""
+def children(run: Run[Any], names: Sequence[str]) -> str:
+    """How many of the runs that a run is made of go, and which."""
     if run.wait is not None and run.wait.wait_for == UNDO:
         return f"what its steps did is undone; then it ends as {run.settle}"
-    going = run.children.going if run.children else 0
-    return f"{going:,} of its runs {'goes' if going == 1 else 'go'}"
+    number = run.children.going if run.children else 0
+    which = f": {listed(names)}" if names else ""
+    return f"{number:,} of its runs {'goes' if number == 1 else 'go'}{which}"

@@ -689,7 +689,7 @@ begin
   perform koken.check_names(p_job, v, full_args);
   if p_parent_id is not null then
     select coalesce(root_id, id) into r.root_id from koken.run
-     where id = p_parent_id and state = 'running' and cancel_requested_at is null for update;
+     where id = p_parent_id and state = 'running' and cancel_requested_at is null for no key update;
     if not found then
       raise exception 'run % starts no more children: it has ended, or is asked to', p_parent_id
         using errcode = 'KK410', detail = jsonb_build_object('what', 'run ' || p_parent_id)::text;
@@ -1098,7 +1098,7 @@ begin
       when sqlstate 'KK408' then
         verdict := 'skipped';
         reason := sqlerrm;
-      when others then
+      when others or query_canceled or assert_failure then
         verdict := 'failed';
         reason := sqlerrm;
     end;

@@ -127,7 +127,7 @@ begin
              r.bad_needs + k.bad as bad, r.lost_needs + k.lost as lost, k.parent_id, k.lost_step
         from k join koken.run r on r.id = k.id
          and case when r.state = 'blocked' then r.open_needs is not null end
-       order by r.id for update of r),
+       order by r.id for no key update of r),
     said as materialized (
       select lk.*, koken.rule_says(rule, open, good, bad, lost) as verdict from lk),
     w as (
@@ -181,7 +181,7 @@ begin
         select parent_id, count(*)::int as bad from koken.run
          where id = any(p_ids) and state in ('failed', 'cancelled') and undoes_id is null group by 1),
       lp as materialized (
-        select p.id, d.delta from d join koken.run p on p.id = d.parent_id order by p.id for update of p),
+        select p.id, d.delta from d join koken.run p on p.id = d.parent_id order by p.id for no key update of p),
       n as materialized (
         select lp.id, lp.delta, coalesce((select b.bad from b where b.parent_id = lp.id), 0) as bad from lp)
       update koken.run p
@@ -218,11 +218,31 @@ return p.state = 'waiting' and p.wait_cause = 'children' and (
    and (p.at_once is null or p.released >= p.made or p.settle is not null))
   or coalesce(p.bad_children, 0) + p_bad > p.tolerate_bad);
 
+-- Puts items that are let go in line for their lock.
+create function koken.line_up(p_parent_id bigint, p_ids bigint[]) returns void language plpgsql as $$
+declare
+  t koken.step;
+  flow_args jsonb;
+  workspace text;
+  item record;
+begin
+  select s.* into t from koken.run p join koken.step s on s.version_id = p.version_id and s.no = p.step_no
+   where p.id = p_parent_id;
+  select w.name, coalesce(f.args, (select a.args from koken.run_args a where a.run_id = f.id)) into workspace, flow_args
+    from koken.run p join koken.run f on f.id = p.parent_id join koken.workspace w on w.id = p.workspace_id
+   where p.id = p_parent_id;
+  for item in select c as run, c.args from koken.run c where c.id = any(p_ids) loop
+    perform koken.stand_for_step(item.run, t, flow_args || item.args, workspace, koken.now());
+  end loop;
+  update koken.hold set not_before = koken.now() where run_id = any(p_ids) and not_before > koken.now();
+end $$;
+
 -- Lets the next items of a step go, so many. A step that has none left, and none open, is through.
 create function koken.release_items(
   p_id bigint, p_last int, p_room int, out queue_ids int[], out ready_ids bigint[]
 ) language plpgsql as $$
 declare
+  in_line bigint[];
   last_no int;
   n int;
   through koken.run;
@@ -241,12 +261,14 @@ begin
           and case when i.state = 'blocked' then i.open_needs is not null end
         order by i.step_no limit p_room)
        and r.state = 'blocked'
-    returning r.queue_id, r.step_no, r.state, r.id),
-  h as (
-    update koken.hold set not_before = koken.now() from w where run_id = w.id and w.state = 'blocked')
+    returning r.queue_id, r.step_no, r.state, r.id)
   select coalesce(array_agg(distinct queue_id) filter (where state = 'ready'), '{}'),
-         coalesce(array_agg(id) filter (where state = 'ready'), '{}'), max(step_no), count(*)
-    into queue_ids, ready_ids, last_no, n from w;
+         coalesce(array_agg(id) filter (where state = 'ready'), '{}'),
+         array_agg(id) filter (where state = 'blocked'), max(step_no), count(*)
+    into queue_ids, ready_ids, in_line, last_no, n from w;
+  if in_line is not null then
+    perform koken.line_up(p_id, in_line);
+  end if;
   update koken.run
      set released = case when n < p_room then made else last_no end, open_children = open_children + n
    where id = p_id;
@@ -280,7 +302,7 @@ begin
   queue_ids := '{}';
   lock_ids := '{}';
   select * into r from koken.run where id = p_run_id and lease = p_lease
-     and case when koken.run.state = 'running' then true end and cancel_requested_at is null for update;
+     and case when koken.run.state = 'running' then true end and cancel_requested_at is null for no key update;
   if not found then
     return;
   end if;
@@ -379,18 +401,17 @@ declare
   t koken.step;
   items jsonb := koken.items_of(p_flow_id, p_step_no, p_argument);
   total int := jsonb_array_length(items);
-  first int := least(coalesce(p_at_once, total), total);
-  flow_args jsonb;
-  workspace text;
-  item record;
+  first int;
 begin
   lock_ids := '{}';
   select * into r from koken.run where id = p_run_id and lease = p_lease
-     and case when koken.run.state = 'running' then true end and cancel_requested_at is null for update;
+     and case when koken.run.state = 'running' then true end and cancel_requested_at is null for no key update;
   if not found then
     return;
   end if;
   select * into t from koken.step where version_id = r.version_id and no = r.step_no;
+  -- those that stand in line for locks do so in bounded numbers
+  first := least(coalesce(p_at_once, case when t.lock_key is not null then 1000 end, total), total);
   with born as (
     insert into koken.run (
       workspace_id, job_id, version_id, queue_id, parent_id, root_id, step_no, step, state, priority, rank,
@@ -406,20 +427,14 @@ begin
   select case when exists (select from born where born.state = 'ready') then array[r.queue_id] else '{}' end
     into queue_ids;
   if t.lock_key is not null then
-    select w.name into workspace from koken.workspace w where w.id = r.workspace_id;
-    select coalesce(f.args, (select a.args from koken.run_args a where a.run_id = f.id)) into flow_args
-      from koken.run f where f.id = p_flow_id;
-    for item in select c as run, c.args from koken.run c where c.parent_id = r.id loop
-      perform koken.stand_for_step(item.run, t, flow_args || item.args, workspace,
-        case when (item.run).open_needs is null then koken.now() else 'infinity' end);
-    end loop;
+    perform koken.line_up(r.id, array(
+      select c.id from koken.run c where c.parent_id = r.id and c.open_needs is null));
     select coalesce(array_agg(distinct h.lock_id), '{}') into lock_ids
-      from koken.hold h join koken.run c on c.id = h.run_id
-     where c.parent_id = r.id and c.open_needs is null;
+      from koken.hold h join koken.run c on c.id = h.run_id where c.parent_id = r.id;
   end if;
   update koken.run u
      set state = 'waiting', wait_cause = 'children', made = total, open_children = first, bad_children = 0,
-         wake_below = 0, at_once = coalesce(p_at_once, greatest(total, 1)), released = first,
+         wake_below = 0, at_once = coalesce(p_at_once, greatest(first, 1)), released = first,
          attempt = attempt - 1, tolerate_bad = p_tolerate
    where u.id = r.id and case when u.state = 'running' then true end
   returning u.state into state;
@@ -434,8 +449,8 @@ declare
   items record;
   skips bigint[];
 begin
-  perform from koken.run c where c.parent_id = p_id and c.state = 'blocked' order by c.id for update;
-  perform from koken.run p where p.id = p_id for update;
+  perform from koken.run c where c.parent_id = p_id and c.state = 'blocked' order by c.id for no key update;
+  perform from koken.run p where p.id = p_id for no key update;
   with counted as materialized (
     select abs(x.no) as no, count(*)::int as needs,
            count(*) filter (where c.finished_at is not null)::int as done,
@@ -612,7 +627,7 @@ begin
            r.cancel_requested_at is not null as cancelling
       from d join koken.run r on r.id = d.id and r.lease = d.lease
        and case when r.state = 'running' then true end
-     order by r.id for update of r),
+     order by r.id for no key update of r),
   u as (
     update koken.run r
        set state = b.state,
@@ -628,7 +643,8 @@ begin
                          when b.state in ('waiting', 'ready') and b.cancelling then coalesce(r.settle, 'cancelled')
                          when b.state = 'waiting' and b.said <> 'waiting' then b.said else r.settle end,
            finished_at = case when b.state in ('waiting', 'ready') then null else koken.now() end,
-           attempt = case when b.spent = 'attempt' then r.attempt else r.attempt - 1 end,
+           attempt = case when b.spent = 'attempt' and (b.state <> 'waiting' or b.said = 'waiting') then r.attempt
+                          else r.attempt - 1 end,
            infra_attempt = case when b.spent = 'infra' then r.infra_attempt + 1 else r.infra_attempt end,
            rank = case when b.state = 'ready' then koken.now() + r.priority * interval '60 s' else r.rank end,
            result = coalesce(b.result::jsonb, r.result),
@@ -688,7 +704,7 @@ declare
 begin
   with mine as materialized (
     select r.id, r.state as was from koken.run r
-     where r.id = any(p_ids) and r.finished_at is null order by r.id for update),
+     where r.id = any(p_ids) and r.finished_at is null order by r.id for no key update),
   u as (
     update koken.run r
        set cancel_requested_at = coalesce(r.cancel_requested_at, koken.now()),
@@ -754,7 +770,7 @@ declare
 begin
   queue_ids := '{}';
   lock_ids := '{}';
-  select * into r from koken.run where id = p_id for update;
+  select * into r from koken.run where id = p_id for no key update;
   if not found or r.finished_at is not null or exists (
     select from koken.run p where p.id = r.parent_id and p.finished_at is not null) then
     verdict := 'over';
@@ -794,7 +810,7 @@ begin
     select c.* from koken.run c
      where c.parent_id = any(p_ids) and c.undoes_id is null and c.finished_at is null
        and c.cancel_requested_at is null and (c.need_rule = any(p_spared)) is not true
-     order by c.id for update skip locked)
+     order by c.id for no key update skip locked)
   select array_agg(m.id) filter (where m.state <> 'running' and not koken.holds_on(m)),
          array_agg(m.id) filter (where m.state = 'running' or koken.holds_on(m))
     into free, held from mine m;
@@ -841,7 +857,7 @@ declare
   base int;
   n int := cardinality(p_names);
 begin
-  select * into r from koken.run where id = p_run_id and lease = p_lease and case when koken.run.state = 'running' then true end for update;
+  select * into r from koken.run where id = p_run_id and lease = p_lease and case when koken.run.state = 'running' then true end for no key update;
   if not found then
     return;
   end if;

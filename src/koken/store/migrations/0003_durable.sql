@@ -24,6 +24,7 @@ create table koken.question (
   key         text not null,
   text        text not null,
   for_whom    text not null default '',
+  reason      text not null default '',          -- why it is asked again
   schema      jsonb not null,
   asked_at    timestamptz not null default koken.now(),
   until_at    timestamptz,
@@ -69,7 +70,7 @@ create function koken.wake_for(p_run_id bigint, p_cause text, p_name text) retur
 language plpgsql as $$
 declare r koken.run;
 begin
-  select * into r from koken.run where id = p_run_id for update;
+  select * into r from koken.run where id = p_run_id for no key update;
   if not found then
     raise exception 'there is no run %', p_run_id using errcode = 'KK404';
   end if;
@@ -131,7 +132,7 @@ end $$;
 -- what came, late that its time was up, remaining how many seconds are left. No row: the lease is gone.
 create function koken.await_it(
   p_run_id bigint, p_lease int, p_key text, p_ordinal int, p_kind text, p_name text,
-  p_seconds float8, p_until timestamptz, p_schema jsonb, p_for text
+  p_seconds float8, p_until timestamptz, p_schema jsonb, p_for text, p_reason text
 ) returns table (value jsonb, late boolean, remaining float8) language plpgsql as $$
 declare
   stands jsonb;
@@ -148,8 +149,8 @@ begin
     insert into koken.checkpoint (run_id, key, value, lease, ordinal)
     values (p_run_id, p_key, stands, p_lease, p_ordinal);
     if p_kind = 'question' then
-      insert into koken.question (run_id, key, text, for_whom, schema, until_at)
-      values (p_run_id, p_key, p_name, p_for, p_schema, until_at);
+      insert into koken.question (run_id, key, text, for_whom, schema, until_at, reason)
+      values (p_run_id, p_key, p_name, p_for, p_schema, until_at, p_reason);
     end if;
   else
     until_at := (stands ->> 'until')::timestamptz;
@@ -186,7 +187,9 @@ create function koken.child_of(
   p_run_id bigint, p_lease int, p_key text, p_step text, p_spent int, p_job text, p_args jsonb,
   p_run_at timestamptz, p_delay float8, p_priority int, p_queue text, p_idempotency_key text,
   p_overlap text, p_logical_at timestamptz
-) returns table (child_id bigint, open_children int, in_line boolean) language plpgsql as $$
+) returns table (
+  child_id bigint, open_children int, in_line boolean, job text, state text, result jsonb, error jsonb
+) language plpgsql as $$
 declare
   mine koken.run;
   known jsonb;
@@ -194,7 +197,7 @@ declare
   started record;
 begin
   select * into mine from koken.run r
-   where r.id = p_run_id and r.lease = p_lease and r.state = 'running' for update;
+   where r.id = p_run_id and r.lease = p_lease and r.state = 'running' for no key update;
   if not found then
     return;
   end if;
@@ -219,8 +222,10 @@ begin
     values (p_run_id, p_key, jsonb_build_object('run', child_id, 'spent', coalesce(p_spent, 0)), p_lease)
     on conflict (run_id, key) do update set value = excluded.value, lease = excluded.lease;
   end if;
-  select r.open_children into open_children from koken.run r
-   where r.id = p_run_id and exists (
-     select from koken.run c where c.id = child_id and c.parent_id = p_run_id);
+  select case when c.parent_id = p_run_id then (
+           select r.open_children from koken.run r where r.id = p_run_id) end,
+         j.name, c.state, c.result, c.error
+    into open_children, job, state, result, error
+    from koken.run c join koken.job j on j.id = c.job_id where c.id = child_id;
   return next;
 end $$;

@@ -203,7 +203,7 @@ begin
   exception
     when lock_not_available or deadlock_detected or serialization_failure then
       raise;
-    when others then
+    when others or query_canceled or assert_failure then
       happened := 'move_failed';
       why := sqlerrm;
   end;
@@ -246,7 +246,7 @@ begin
   exception
     when lock_not_available or deadlock_detected or serialization_failure then
       raise;
-    when others then
+    when others or query_canceled or assert_failure then
       insert into koken.event (workspace_id, verb, by, reason, run_id, job_id, detail)
       values (r.workspace_id, 'follow_up_failed', 'koken', sqlerrm, r.id, r.job_id,
               jsonb_build_object('job', next_job));

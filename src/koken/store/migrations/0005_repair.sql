@@ -20,7 +20,8 @@ create function koken.count_open(p_parent_id bigint) returns void language sql a
 $$;
 
 -- Lets an ended run go again, or one that was set back: attempts count from 1, what it kept stays. One
--- that is made of steps goes on with them. p_args are other arguments; null: those that it has.
+-- that is made of steps goes on with them; a window that has closed meanwhile does not hold those that have
+-- not begun. p_args are other arguments; null: those that it has.
 create function koken.run_again(p_run_id bigint, p_args jsonb) returns text language plpgsql as $$
 declare
   r koken.run;
@@ -73,6 +74,9 @@ begin
       using errcode = 'KK408', detail = jsonb_build_object(
         'what', r.overlap_key, 'held_by', holder)::text;
   end if;
+  update koken.run c set start_deadline_at = null
+   where c.parent_id = r.id and r.made is not null and c.state = 'blocked' and c.open_needs is not null
+     and c.start_deadline_at <= koken.now();
   if p_args is not null and octet_length(full_args::text) > 512 then
     insert into koken.run_args (run_id, args) values (r.id, full_args)
     on conflict (run_id) do update set args = excluded.args;

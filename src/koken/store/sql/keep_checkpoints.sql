@@ -1,13 +1,13 @@
 -- Keeps values of bodies, each only under its lease; "for share" is the fence against a rescue in
 -- flight. A value that stands already counts, unless it may be written over.
 -- $1 run ids  $2 leases  $3 keys  $4 values  $5 may they be written over  $6 ordinals  $7 is there
--- something that undoes them
+-- something that undoes them  $8 whose records they are
 with d as materialized (
   select * from unnest($1::bigint[], $2::int[], $3::text[], $4::text[], $5::boolean[], $6::int[],
-                       $7::boolean[])
-    as t (run_id, lease, key, value, over, ordinal, undo)),
+                       $7::boolean[], $8::bigint[])
+    as t (holder_id, lease, key, value, over, ordinal, undo, run_id)),
 ok as materialized (
-  select d.* from d join koken.run r on r.id = d.run_id and r.lease = d.lease
+  select d.* from d join koken.run r on r.id = d.holder_id and r.lease = d.lease
      and case when r.state = 'running' then true end
    order by r.id
      for share of r),
