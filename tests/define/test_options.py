@@ -212,7 +212,7 @@ SIGNS = "a name is made of letters a-z, digits, _ . and -, and does not begin wi
             {"effect": "unsave"},
             (
                 "effect is 'unsave'; the effects are pure, idempotent, transactional, once, "
-                "unsafe. Did you mean unsafe?"
+                "unsafe."
             ),
         ),
         (

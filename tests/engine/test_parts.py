@@ -12,7 +12,7 @@ from koken.engine import control, durable, finish, parts, prune, queues
 from koken.engine.claim import NO_ROOM, Claimed, Room
 from koken.engine.finish import Ending, Finished
 from koken.model.durable import Wanted
-from koken.model.states import State
+from koken.model.states import State, WaitCause
 from koken.model.steps import Join, Need, StepSpec
 from tests.support.house import House
 
@@ -307,3 +307,28 @@ async def read(house: House) -> int:
             " from pg_stat_user_tables where relname = 'run'"
         )
     )
+
+
+async def test_a_body_whose_children_were_counted_up_while_it_ran_looks_again(house: House) -> None:
+    """It parks on a count that a repair has changed since: what it waits for may have ended."""
+    await house.job()
+    await house.start()
+    (parent,) = await house.claim()
+    for key in ("old", "awaited"):
+        await durable.child(house.db, parent.id, parent.lease, wanted(key))
+    await house.rows("select koken.count_open($1)", parent.id)  # a repair, for a third one
+    parking = Ending(
+        parent.id,
+        parent.lease,
+        State.WAITING,
+        "parked",
+        "nothing",
+        wait_cause=WaitCause.CHILDREN,
+        delay=None,
+        wake_below=1,
+        part=True,
+    )
+    done = await finish.finish(house.db, [parking])
+    assert done.moved == {parent.id: State.READY}
+    row = await house.row(parent.id)
+    assert (row["open_children"], row["wake_below"]) == (3, 0)

@@ -177,8 +177,9 @@ class Runner:
         except asyncio.CancelledError:
             if self.closing:
                 raise
+            # its body has cancelled the task that carries it; the run must end all the same
             while (task := asyncio.current_task()) is not None and task.uncancel():
-                pass  # its body has cancelled the task that carries it; the run must end all the same
+                pass
             failure = Failure(type="CancelledError", message="its body cancelled its own task")
             ending = verdict.ended(run, State.FAILED, failure)
         finally:

@@ -109,15 +109,13 @@ class Writer:
     def facts(self, node: Node) -> list[Piece]:
         """What else is told of a step."""
         ended = node.state is not None and node.state.ended
+        starts = node.starts and not node.child and not ended
         condition = node.when or self.conditions.get(node.name, "")
         found = [
             (f"each of {node.spreads}" if node.spreads and not node.items else "", "dim"),
             (f"when {condition}" if condition and not (ended or node.attempt) else "", "dim"),
             (f"join {node.join}" if node.join and not ended else "", "dim"),
-            (
-                f"starts {node.starts}" if node.starts and not node.child and not ended else "",
-                "dim",
-            ),
+            (f"starts {node.starts}" if starts else "", "dim"),
             (f"→ {node.child}" if node.child and node.child not in node.reason else "", "dim"),
             (node.detail, "dim"),
             (held(node, self.zone), "dim"),

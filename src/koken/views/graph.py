@@ -146,7 +146,7 @@ async def graph_of_run(db: Database, run: Run[Any]) -> Graph:
     """
     async with reading(db) as session:
         declared = await declared_in(session, run)
-        rows = await rows_in(session, run, declared) if declared or not run.step_no else []
+        rows = await rows_in(session, run, declared)
     found = {row.no: row for row in rows}
     title = f"{run.job} {run.id}"
     if not declared and not any(row.recorded for row in rows):

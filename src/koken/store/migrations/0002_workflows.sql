@@ -622,7 +622,8 @@ begin
            case when d.state in ('waiting', 'ready') and r.cancel_requested_at is not null then
                   case when coalesce(r.open_children, 0) > 0 then 'waiting' when r.unwind or d.unwind then 'ready' else 'cancelled' end
                 when d.state not in ('waiting', 'ready') and coalesce(r.open_children, 0) > 0 then 'waiting'
-                when d.state = 'waiting' and d.cause = 'children' and coalesce(r.open_children, 0) <= d.wake_below then 'ready'
+                when d.state = 'waiting' and d.cause = 'children'
+                 and (coalesce(r.open_children, 0) <= d.wake_below or r.wake_below < 0) then 'ready'
                 else d.state end as state,
            r.cancel_requested_at is not null as cancelling
       from d join koken.run r on r.id = d.id and r.lease = d.lease
@@ -638,7 +639,7 @@ begin
                           then koken.now() + make_interval(secs => b.delay) end,
            wake_below = case when b.state = 'waiting' and b.said = 'waiting' and not b.cancelling
                              then case when b.cause = 'children' then b.wake_below else r.wake_below end
-                             when b.state = 'waiting' then 0 else r.wake_below end,
+                             when b.state = 'waiting' then 0 when r.wake_below < 0 then 0 else r.wake_below end,
            settle = case when b.settle is not null then b.settle
                          when b.state in ('waiting', 'ready') and b.cancelling then coalesce(r.settle, 'cancelled')
                          when b.state = 'waiting' and b.said <> 'waiting' then b.said else r.settle end,

@@ -12,10 +12,13 @@ return case when p_made is not null then (
 create function koken.count_open(p_parent_id bigint) returns void language sql as $$
   update koken.run p
      set open_children = coalesce(p.open_children, 0) + 1,
-         wake_below = p.wake_below + case
-           when p.state = 'waiting' and p.wait_cause = 'children' and p.settle is null and p.at_once is null
-            and not (p.step_no is null and exists (select from koken.step t where t.version_id = p.version_id))
-           then 1 else 0 end
+         wake_below = case
+           when p.settle is not null or p.at_once is not null
+             or p.step_no is null and exists (select from koken.step t where t.version_id = p.version_id)
+             then p.wake_below
+           when p.state = 'waiting' and p.wait_cause = 'children' then p.wake_below + 1
+           when p.state = 'running' then -1  -- it counts them anew before it parks
+           else p.wake_below end
    where p.id = p_parent_id
 $$;
 
