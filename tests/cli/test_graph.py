@@ -20,17 +20,17 @@ def test_a_run_and_its_job(koken: Koken, database_url: str) -> None:
     asyncio.run(make(database_url))
     assert koken("graph", "1").lines == [
         "nightly 1  3 ✓  3 ·  1 ✗  1 –",
-        "✓      files      succeeded  1/2",
+        "✓      files      succeeded",
         "✓      table      succeeded  209/214",
         "├─┬─╮",
-        "✓ │ │  size       succeeded  1/2",
+        "✓ │ │  size       succeeded",
         "╰─┼─┤",
         "  ✗ │  crunch     failed     2/2      OSError: [Errno 28] No space left on devi…",
         '  │ –  add_up     skipped             size is not "small"',
         "  ├─╯",
         "  ·    publish    not begun           gate 30 4 * * *",
         "  ·    site       not begun           starts publish_site",
-        "  ·    apologise  not begun",
+        "  ·    apologise  not begun           join any_failed",
     ]
     assert koken("graph", "nightly").lines == [
         "nightly, version 1",
@@ -44,7 +44,7 @@ def test_a_run_and_its_job(koken: Koken, database_url: str) -> None:
         "  ├─╯",
         "  ○    publish    gate 30 4 * * *",
         "  ○    site       starts publish_site",
-        "  ○    apologise",
+        "  ○    apologise  join any_failed",
     ]
     plain = koken("graph", "1", "--json").json
     assert plain["title"] == "nightly 1"

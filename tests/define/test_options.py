@@ -212,8 +212,12 @@ SIGNS = "a name is made of letters a-z, digits, _ . and -, and does not begin wi
             {"effect": "unsave"},
             (
                 "effect is 'unsave'; the effects are pure, idempotent, transactional, once, "
-                "unsafe."
+                "unsafe. Did you mean unsafe?"
             ),
+        ),
+        (
+            {"effect": "safe"},
+            "effect is 'safe'; the effects are pure, idempotent, transactional, once, unsafe.",
         ),
         (
             {"executor": "proces"},

@@ -81,7 +81,7 @@ async def test_a_run(house: House, views: Database) -> None:
         "name": "crunch", "run": "5", "state": "failed", "glyph": "✗", "word": "failed",
         "items": None, "attempt": 2, "max_attempts": 2,
         "reason": "OSError: [Errno 28] No space left on device", "gate": None, "until": None,
-        "starts": None, "each": None, "when": None,
+        "starts": None, "each": None, "when": None, "join": None, "child": None,
     }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from koken.errors import NotFound
 from koken.model.run import Run
 from koken.store.database import Database
 from koken.views import runs
+from koken.views.results import items
 from koken.views.steps import StepRow, step_id, steps, undone
 from tests.support.house import House
 from tests.support.nights import FAILED, at, failed, flow, insert
@@ -45,7 +46,8 @@ async def test_a_failed_night(house: House, views: Database) -> None:
         "code": -1, "attempt": 2, "max_attempts": 2, "items": None,
         "started_at": "2026-03-10T09:00:00+00:00", "ended_at": "2026-03-10T11:45:00+00:00",
         "took": 9900.0, "reason": "OSError: [Errno 28] No space left on device", "gate": None,
-        "wait": None, "not_before": None, "worker": "w-7",
+        "wait": None, "not_before": None, "worker": "w-7", "undoes": False, "child": None,
+        "detail": None,
     }  # fmt: skip
 
 
@@ -75,6 +77,43 @@ async def test_codes_in_a_live_run(
     found = (await rows(views, run_id))["files"]
     assert (found.code, found.mark.glyph, found.mark.word) == (code, glyph, word)
     assert (await rows(views, run_id))["publish"].code == 1
+
+
+async def test_how_long_a_step_took(house: House, views: Database) -> None:
+    """The time of its attempts alone; nothing for one that a person has resolved."""
+    run_id = await flow(house, FAILED, state="waiting", wait_cause="children")
+    step = await step_id(views, await read(views, run_id), "crunch")
+    await house.rows(
+        "update koken.run set lease = 3, claimed_at = $2, finished_at = $3 where id = $1",
+        step, at(-1), at(0),
+    )  # fmt: skip
+    for lease, begin, end in ((1, -3, -2.75), (2, -2, -1.5), (3, -1, -0.9)):
+        await house.rows(
+            "insert into koken.attempt (run_id, lease, attempt, started_at, ended_at, outcome)"
+            " values ($1, $2, $2, $3, $4, 'retry')",
+            step, lease, at(begin), at(end),
+        )  # fmt: skip
+    took = (await rows(views, run_id))["crunch"].took
+    assert took == pytest.approx((0.25 + 0.5 + 0.1) * 3600)
+    await house.rows(
+        "update koken.run set state = 'succeeded', acknowledged_at = $2 where id = $1", step, at(0)
+    )
+    assert (await rows(views, run_id))["crunch"].took is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"items":3,"skipped":0,"succeeded":3}', "3 items"),
+        ('{"items":1,"skipped":0,"succeeded":1}', "1 item"),
+        ('{"items":3,"skipped":1,"succeeded":2}', "2 of 3, 1 skipped"),
+        ('{"items":4,"skipped":1,"succeeded":1,"cancelled":2}', "1 of 4, 1 skipped, 2 cancelled"),
+        ('{"items":3}', '{"items":3}'),
+        ('"cut off', '"cut off'),
+    ],
+)
+def test_the_counts_of_a_step_with_items(text: str, told: str) -> None:
+    assert items(text) == told
 
 
 async def test_a_run_that_is_not_opened(house: House, views: Database) -> None:

@@ -58,7 +58,7 @@ async def test_a_live_night(house: House, views: Database) -> None:
         views, await flow(house, standing, state="waiting", wait_cause="children", open_children=2)
     )
     assert told(found) == [
-        ("children", None, "2 of its runs go"),
+        ("children", None, "2 of its runs go: size, add_up and publish"),
         ("step_cancelled", "files", "cancelled"),
         ("step_failed", "crunch", "OSError: [Errno 28] No space left on device"),
         ("running", "size", "runs on w-8"),

@@ -69,7 +69,9 @@ def first_line(found: Why, now: datetime) -> Text:
         tried = f"{row.attempt} of {words.counted(row.max_attempts, 'attempt')} used"
         what = f"step {words.plain(row.name)} failed, {tried}"
     at = (
-        "" if since is None else f" since {since.astimezone():%H:%M} ({words.ago(since, now)[:-4]})"
+        ""
+        if since is None
+        else f" since {since.astimezone():%H:%M} ({words.roughly((now - since).total_seconds())})"
     )
     return Text.assemble(
         (words.called(run), "bold"), (f" stands{at}: {what}.", output.style_of(run))

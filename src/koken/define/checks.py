@@ -153,7 +153,8 @@ def effect(value: object) -> Effect:
     try:
         return Effect(text(value, "effect"))
     except ValueError:
-        meant = did_you_mean(str(value), [each for each in Effect if each is not Effect.UNSAFE])
+        safe = [each for each in Effect if each is not Effect.UNSAFE or str(value).startswith("un")]
+        meant = did_you_mean(str(value), safe)
         raise DeclarationError(
             f"effect is {shown(value)}; the effects are {', '.join(Effect)}.{meant}"
         ) from None
