@@ -35,6 +35,20 @@ def test_logs(koken: Koken, work: Callable[[], None]) -> None:
     assert followed == items
 
 
+def test_a_run_that_was_left_to_wait_has_not_begun_again(koken: Koken, database_url: str) -> None:
+    """A mark stands where an attempt was spent, not where a wait was over."""
+    koken("run", "greet")
+    for lease in (1, 2, 4):
+        change(database_url, LINE, lease, "info", f"lease {lease}")
+    change(
+        database_url,
+        "insert into koken.attempt (run_id, lease, attempt, ended_at, outcome)"
+        " values (1, 3, 1, now(), 'retry')",
+    )
+    told = [re.sub(r"^\d\d:\d\d:\d\d ", "", line) for line in koken("logs", "1").lines]
+    assert told == ["lease 1", "lease 2", "— begun again —", "lease 4"]
+
+
 def test_no_lines(koken: Koken) -> None:
     koken("run", "greet")
     said = koken("logs", "1")

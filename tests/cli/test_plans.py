@@ -65,13 +65,16 @@ def test_what_may_repeat_and_what_was_undone() -> None:
         locks=(Taken("account:7", 6),),
     )
     assert lines(plan, NOW) == [
-        ("again", "charge   once                                lock account:7: held by run 6"),
-        ("", "wire     unsafe         3 of its items"),
-        ("", "tell     not declared"),
         (
-            "keeps",
+            "again",
+            "charge (undone)   once                                lock account:7: held by run 6",
+        ),
+        ("", "wire              unsafe         3 of its items"),
+        ("", "tell              not declared"),
+        (
+            "",
             (
-                "undone, and so again: charge · may repeat: charge (once, under its key), "
+                "may repeat: charge (once, under its key), "
                 "wire (unsafe: wants --force), tell (not declared)"
             ),
         ),
@@ -82,7 +85,7 @@ def test_a_plan_without_anything_that_has_begun() -> None:
     plan = Plan(verb="skip", run=7, job="pay", then=(Then(step="tell"), Then(step="end")), stays={})
     assert lines(plan, NOW) == [
         ("then", "tell   not declared   not begun yet       end"),
-        ("keeps", "no outside effect may repeat"),
+        ("", "no outside effect may repeat"),
     ]
 
 
@@ -115,4 +118,23 @@ def test_windows_are_told_and_those_that_have_closed() -> None:
     assert lines(plan, NOW)[:2] == [
         ("again", "copy    not declared   its window closed 01:00; goes now"),
         ("then", "check   not declared   not begun yet; window until 06:00"),
+    ]
+
+
+def test_when_a_window_opens_is_told_as_a_window() -> None:
+    opens, closes = datetime(2026, 12, 1, 4, 0, tzinfo=UTC), datetime(2026, 12, 1, 6, 0, tzinfo=UTC)
+    later = (Then(step="check", not_before=opens, closes=closes),)
+    plan = Plan(verb="retry", run=7, job="copy", then=later, stays={})
+    assert lines(plan, NOW)[0] == (
+        "then",
+        "check   not declared   not begun yet; window 04:00 to 06:00",
+    )
+
+
+def test_what_goes_only_after_a_failure_is_told_so() -> None:
+    again = (Again(step="crunch"), Again(step="apologise", follows=True, for_failure=True))
+    plan = Plan(verb="retry", run=7, job="copy", again=again, stays={}, keeps=("files",))
+    assert lines(plan, NOW)[1:] == [
+        ("", "apologise   not declared   only if one before it fails"),
+        ("keeps", "files · may repeat: crunch (not declared), apologise (not declared)"),
     ]

@@ -44,6 +44,26 @@ def publish(crunch: int = 0) -> str:
     return f"published {crunch}"
 
 
+@app.workflow
+def sorry() -> None:
+    """Says so when it fails."""
+
+
+@sorry.step(name="crunch")
+def crunch_once() -> int:
+    raise OSError("No space left on device")
+
+
+@sorry.step(after=["crunch"], join="any_failed")
+def apologise() -> str:
+    return "sorry"
+
+
+@app.job(effect="unsafe")
+def pay(n: int) -> None:
+    raise TimeoutError("the bank does not answer")
+
+
 @app.job
 def fetch(n: int) -> int:
     if not Path("scratch").exists():
@@ -193,7 +213,7 @@ def test_retry_many(
     assert said == [
         (
             "bulk 1 retries 7 runs at 50/s; it stops by itself when they fail again. "
-            "Follow it: koken bulk"
+            "Follow it: koken bulk 1"
         )
     ]
     assert night("bulk", "pause", "1").lines == [
@@ -209,6 +229,48 @@ def test_retry_many(
     assert night("bulk", "stop", "1").code == 4
     assert night("bulk", "stop").code == 2
     assert night("bulk", "end", "1").code == 2
+    assert night("bulk", "1").lines == ["bulk 1 is done; 7 of 7 runs retried, 0 failed again."]
+    assert night("bulk", "9").code == 3
+    for words, start in (
+        (["--rate", "fast"], "koken: rate is 'fast'; "),
+        (["--force", "--reason", "x"], "koken: --force is for one run at a time: "),
+    ):
+        said = night("retry", "--where", query, "--dry-run", *words)
+        assert (said.code, said.err[: len(start)]) == (2, start)
+
+
+def test_refusals_are_foreseen_and_told(
+    night: Koken, drain: Callable[[], None], database_url: str
+) -> None:
+    for n in range(2):
+        night("run", "pay", f"n={n}")
+    drain()
+    why = "  2  retry repeats pay, which is unsafe; --force with a reason does it"
+    foreseen = night("retry", "--where", "job:pay", "--dry-run").lines
+    assert foreseen[-2:] == ["2 runs would be refused:", why]
+    said = night("retry", "--where", "job:pay", "--dry-run", "--json").json
+    assert said["refusals"] == {why.removeprefix("  2  "): 2}
+    night("retry", "--where", "job:pay", "--yes", "--reason", "it is back")
+    asyncio.run(worked(database_url))
+    assert night("bulk", "1").lines == [
+        "bulk 1 is done; 0 of 2 runs retried, 0 failed again.",
+        "2 runs refused:",
+        why,
+    ]
+    assert night("bulk", "1", "--json").json["refusals"] == said["refusals"]
+
+
+def test_what_may_not_go_is_not_called_ready(night: Koken, drain: Callable[[], None]) -> None:
+    night("run", "sorry")
+    drain()
+    said = night("retry", "1", "--from", "crunch")
+    assert said.out.startswith("crunch ready. Recorded: anna, ")
+
+
+def test_a_new_run_does_not_count_anew(failed: Koken) -> None:
+    for verb in (["rerun", "1"], ["fork", "1", "--from", "crunch"]):
+        said = failed(*verb, "--dry-run")
+        assert (said.code, "attempts count" in said.out) == (0, False)
 
 
 async def worked(url: str) -> None:

@@ -59,18 +59,18 @@ def test_two_lives(koken: Koken, work: Callable[[], None]) -> None:
     koken("run", "broken")
     work()
     koken("retry", "1", "--reason", "fixed")
-    assert "— retried by anna: fixed —" in koken("show", "1").lines
+    assert "— retry by anna: fixed —" in koken("show", "1").lines
     work()
     koken("acknowledge", "1", "--reason", "known")
     lines = steady(koken("show", "1"))
     head = lines.index("ATTEMPT  OUTCOME  TOOK  WORKER  ERROR")
     assert lines[head + 1].startswith("1/1  ✗ failed")
-    assert lines[head + 2] == "— retried by anna: fixed —"
+    assert lines[head + 2] == "— retry by anna: fixed —"
     assert lines[head + 3].startswith("1/1  ✗ failed")
     acts = [line for line in lines if line.endswith(("anna: fixed", "anna: known"))]
     assert [line.split("… ")[1] for line in acts] == [
-        "retried by anna: fixed",
-        "acknowledged by anna: known",
+        "retry by anna: fixed",
+        "acknowledge by anna: known",
     ]
     events = koken("show", "1", "--json").json["events"]
     assert [(each["verb"], each["by"], each["reason"]) for each in events] == [

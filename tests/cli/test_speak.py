@@ -16,6 +16,16 @@ def test_signal(koken: Koken, database_url: str) -> None:
     with psycopg.connect(database_url) as connection:
         rows = connection.execute("select name, value, by from koken.signal order by id").fetchall()
     assert rows == [("go", 7, "anna"), ("go", "plain text", "anna"), ("go", None, "anna")]
+    with psycopg.connect(database_url) as connection:
+        connection.execute(
+            "insert into koken.checkpoint (run_id, key, lease, value) values (1, 'wait:1', 1, "
+            '\'{"kind": "signal", "name": "paid", "until": null, "schema": {"type": "integer"}}\')'
+        )
+    wrong = koken("signal", "1", "paid", "xx")
+    assert (wrong.code, wrong.err) == (
+        2,
+        "koken: signal 'paid': the value must be integer. Nothing was sent.\n",
+    )
     koken("cancel", "1")
     assert koken("signal", "1", "go").code == 4
     assert koken("signal", "77", "go").code == 3

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def test_show_and_why_a_live_night(koken: Koken, night: Callable[[Make], int]) -
         "  ✓ files                   6:00   214 files",
         "  ● table     110/214    6:54:00   running",
         "  ◔ size                       –   awaits a signal  go",
-        "  ● crunch                1:00:00   running on w-8  ███████░░░ 71 %  partition 5 of 7",
+        "  ● crunch               1:00:00   running on w-8  ███████░░░ 71 %  partition 5 of 7",
         "  ↻ add_up        1/2          –   to be retried  until 13:00",
         "  ◔ publish                    –   held  until 04:30 (gate 30 4 * * *)",
         "  ◌ site                       –   ◌ apologise",
@@ -252,6 +253,66 @@ def test_watched(
         )
         assert wait_for_line(child.stdout, "nightly 1")[-1] == "nightly 1  ⊘ cancelled"
         assert child.wait(20) == 1
+
+
+def test_watch_says_until_when_steps_are_held(
+    koken: Koken, night: Callable[[Make], int], folder: Path
+) -> None:
+    async def make(house: House) -> int:
+        crunch = {"state": "running", "attempt": 1, "started_at": at(-1), "worker": "w-8"}
+        return await flow(
+            house, FAILED | {"crunch": crunch}, state="waiting", wait_cause="children",
+            open_children=1,
+        )  # fmt: skip
+
+    night(make)
+    with process("watch", "nightly", folder=folder) as child:
+        first = wait_for_line(child.stdout, "● crunch")
+    assert [re.sub("for .*:", "for …:", line, count=1) for line in first[:2]] == [
+        "nightly 1  ● running for …: crunch",
+        "  publish  held until 04:30 (gate 30 4 * * *)",
+    ]
+
+
+def test_waits_that_somebody_else_ends(koken: Koken, night: Callable[[Make], int]) -> None:
+    """Their time is the one at which they are given up."""
+
+    async def make(house: House) -> int:
+        far = datetime.now(UTC) + timedelta(days=7, minutes=5)
+        size = {"state": "waiting", "wait_cause": "signal", "wait_for": "go", "wake_at": far}
+        return await flow(
+            house, FAILED | {"size": size}, state="waiting", wait_cause="children", open_children=1
+        )
+
+    night(make)
+    assert "  ◔ size                       –   awaits a signal  go gives up in 7 d" in (
+        koken("show", "1").lines
+    )
+    assert "  size       awaits a signal: go (gives up in 7 d)" in koken("why", "1").lines
+    assert koken("why", "4").lines[0] == "nightly size 4  ◔ waiting, gives up in 7 d"
+    assert koken("show", "1", "size").lines[0] == "nightly size 4  ◔ waiting, gives up in 7 d"
+
+
+def test_a_workflow_has_no_attempts(koken: Koken, night: Callable[[Make], int]) -> None:
+    night(failed)
+    assert koken("wait", "1").lines[0] == "nightly 1  ✗ failed: "
+
+
+def test_undo_steps_are_told(koken: Koken, night: Callable[[Make], int]) -> None:
+    async def make(house: House) -> int:
+        run_id = await failed(house)
+        undo = {"state": "failed", "attempt": 2, "error": ERROR, "finished_at": at(0)}
+        await insert(house, run_id, 1_000_001, "undo publish", undoes_id=7, **undo)
+        return run_id
+
+    night(make)
+    assert koken("steps", "1").lines[-1] == (
+        "undo publish   10  ✗ failed         2/2        –  OSError: [Errno 28] No space …"
+    )
+    assert "undo" not in koken("steps", "1", "--codes").out
+    assert koken("graph", "1").lines[-1] == (
+        f"  ✗ undo publish   2/2          –   {FULL}   koken logs 10"
+    )
 
 
 def test_watched_for_a_program(koken: Koken, night: Callable[[Make], int]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from koken.client.speaking import answer_text, chosen, signal_text
+from koken.client.speaking import answer_text, check_signal, chosen, signal_text
 from koken.engine.durable import Question
 from koken.errors import InvalidArguments, NotFound
 from koken.model.states import State
@@ -74,8 +74,8 @@ def test_which_question() -> None:
     with pytest.raises(NotFound) as caught:
         chosen([first, second], "", RUN)
     assert str(caught.value) == (
-        "run 7 of kid asks more than one question; say which: "
-        "'How many?' (wait:1), 'Ship it?' (wait:2)"
+        "run 7 of kid asks more than one question: 'How many?', 'Ship it?'. "
+        "Say which: koken answer 7 VALUE --question TEXT"
     )
     with pytest.raises(NotFound, match=r"does not ask 'How mny\?'. Did you mean How many\?"):
         chosen([first], "How mny?", RUN)
@@ -87,3 +87,28 @@ def test_which_question() -> None:
     )
     with pytest.raises(NotFound, match="run 7 of kid asks nothing"):
         chosen([], "", RUN)
+
+
+def test_questions_of_one_text_are_told_by_their_keys() -> None:
+    first, second = question(key="wait:question How many?"), question(key="wait:2")
+    third = question("Ship it?", key="wait:3")
+    for named in ("", "How many?"):
+        with pytest.raises(NotFound) as caught:
+            chosen([first, second, third], named, RUN)
+        assert str(caught.value).startswith("run 7 of kid asks more than one question: ")
+        assert str(caught.value).endswith(
+            "'How many?' (key 'wait:question How many?'), 'How many?' (key 'wait:2')"
+            f"{', ' if named == '' else ''}{repr(third.text) if named == '' else ''}. "
+            "Say which: koken answer 7 VALUE --question KEY"
+        )
+    assert chosen([first, second, third], "wait:2", RUN) is second
+    assert chosen([first, second], "wait:question How many?", RUN) is first
+
+
+def test_a_signal_fits_one_of_its_waits() -> None:
+    check_signal("go", '"x"', [])
+    check_signal("go", "7", [NUMBER])
+    check_signal("go", "7", ['{"type":"string"}', NUMBER])
+    with pytest.raises(InvalidArguments) as caught:
+        check_signal("go", '"x"', [NUMBER])
+    assert str(caught.value) == "signal 'go': the value must be integer. Nothing was sent."

@@ -33,6 +33,9 @@ def test_an_operation_without_hints() -> None:
         def submit(self, item, key):  # type: ignore[no-untyped-def]
             return key
 
+        def poll(self, item, handle):  # type: ignore[no-untyped-def]
+            return handle
+
     function = Function(body_of(Bare()), label="bare")
     assert function.argument_names == ("item",)
     assert function.result.form is None

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from koken.app import App
 from koken.define.context import Context
 from koken.define.job import Job
+from koken.define.operation import Operation
 from koken.define.workflow import Workflow
 from koken.errors import DeclarationError
 from koken.executors import Command
@@ -540,3 +541,23 @@ def test_types_that_may_fit_pass() -> None:
     def report(rows: dict[str, int], files: Any, day: str) -> None: ...
 
     assert report.spec.arguments == ("day",)
+
+
+class Pollless(Operation[int, str, int]):
+    def submit(self, item: int, key: str) -> str:
+        return key
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        (Pollless(), "Pollless has no poll."),
+        (
+            Pollless,
+            "Pollless is the class of an operation; give an instance: Pollless().",
+        ),
+    ],
+    ids=["poll", "class"],
+)
+def test_what_is_no_whole_operation_is_no_step(target: Any, told: str) -> None:
+    assert declared(lambda flow: flow.step(target, name="draft")) == told

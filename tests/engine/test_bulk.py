@@ -142,6 +142,25 @@ def test_what_cannot_be_retried_is_counted_with_its_reason(client: TestClient) -
     )
 
 
+def test_what_would_be_refused_is_foreseen_and_what_was_is_told(client: TestClient) -> None:
+    BROKEN.update((1, 2, 3))
+    client.start_many(pay, [{"n": 1}, {"n": 2}])
+    gone = client.start(fetch, n=3)
+    client.drain()
+    db = client.awaiting.link.db
+    runs = [run.id for run in client.find("state:failed")]
+    seen = client.portal.call("test", bulk.foresee(db, runs))
+    why = "retry repeats pay, which is unsafe; --force with a reason does it"
+    assert seen == {why: 2}
+    client.retry(gone)
+    assert client.portal.call("test", bulk.foresee(db, [gone.id])) == {
+        "it is ready; only a run that failed, was cancelled or was skipped can be retried": 1
+    }
+    made = client.retry_where("job:pay", reason="try")
+    client.advance("1m")
+    assert client.portal.call("test", bulk.refusals(db, made.id)) == {why: 2}
+
+
 def test_only_what_has_not_gone_well_is_taken(client: TestClient) -> None:
     failed(client, 2)
     BROKEN.clear()

@@ -124,6 +124,53 @@ async def test_no_signal_is_lost_in_a_race(house: House) -> None:
     assert [row["state"] for row in states] == ["ready"]
 
 
+async def test_the_forms_of_signals_that_are_awaited(house: House) -> None:
+    """Of waits that no signal serves which is there already."""
+    run = await claimed(house)
+    number, text = '{"type": "integer"}', '{"type": "string"}'
+
+    async def forms() -> list[str]:
+        return await durable.awaited_forms(house.db, run.id, "go")
+
+    async def wait(key: str, schema: str, **more: Any) -> Met:
+        waiting = signal(key=key, schema=schema, **more)
+        return await durable.wait(house.db, run.id, run.lease, waiting)
+
+    await durable.send_signal(house.db, run.id, "go", "1", by="anna")
+    assert await wait("wait:1", number) == Met("1")
+    assert await forms() == []
+    await wait("wait:2", number)
+    await durable.wait(house.db, run.id, run.lease, signal("stop", key="wait:3", schema=text))
+    await house.pass_time(seconds=1)
+    await wait("wait:4", text, seconds=60.0)
+    assert await forms() == [number, text]
+    await durable.send_signal(house.db, run.id, "go", "2", by="anna")
+    assert await forms() == [text]
+    await house.pass_time(seconds=60)
+    assert await forms() == []
+    assert await wait("wait:2", number) == Met("2")
+    await wait("wait:5", number)
+    await wait("wait:5", text)
+    assert await forms() == [text]
+
+
+async def test_a_signal_that_does_not_fit_is_passed_by(house: House) -> None:
+    """Its wait is over, and another goes on in its time; so it is however often it is told."""
+    run = await claimed(house)
+    for value in ('"xx"', "7"):
+        await durable.send_signal(house.db, run.id, "go", value, by="anna")
+    first = signal(seconds=60.0)
+    assert await durable.wait(house.db, run.id, run.lease, first) == Met('"xx"', False, 60.0)
+    await house.pass_time(seconds=20)
+    again = signal(key="wait:1 again 2", seconds=60.0, before="wait:1", reason="no number")
+    for _ in range(2):
+        assert await durable.wait(house.db, run.id, run.lease, again) == Met("7", False, 40.0)
+    rows = await house.rows("select value, taken_by, refused from koken.signal order by id")
+    assert [tuple(row.values()) for row in rows] == [
+        ('"xx"', "wait:1", "no number"), ("7", "wait:1 again 2", None),
+    ]  # fmt: skip
+
+
 async def test_signals_for_nobody(house: House) -> None:
     run = await claimed(house)
     await house.finish(run)

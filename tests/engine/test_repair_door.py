@@ -89,8 +89,8 @@ def test_resolve_wants_a_result_where_a_step_cannot_go_without(client: TestClien
     with pytest.raises(InvalidArguments) as caught:
         client.resolve(run, "one")
     assert str(caught.value) == (
-        f"step one of run {run.id} wants a result: step two takes it as one, which has no default. "
-        "Nothing was done."
+        f"step one of run {run.id} wants a result: step two takes it as one, which has no default; "
+        f"resolve {run.id} one --result JSON gives it. Nothing was done."
     )
     assert caught.value.problems == {
         "result": "is missing: step two takes it as one, which has no default"
@@ -99,6 +99,16 @@ def test_resolve_wants_a_result_where_a_step_cannot_go_without(client: TestClien
         client.resolve(run, "one", result=None)
     client.resolve(run, "two")
     assert client.get(run).state == "ready"
+
+
+def test_so_does_its_mark_and_its_plan_says_what_is_missing(client: TestClient) -> None:
+    run = client.run(flow)
+    missing = r"step one of run \d+ wants a result: step two takes it as one, .*--result JSON gives"
+    with pytest.raises(InvalidArguments, match=missing):
+        client.mark(run, "one", 4)
+    with pytest.raises(InvalidArguments, match=missing):
+        client.plan("resolve", run, "one")
+    assert client.get(run).state == "failed"
 
 
 def test_resolve_wants_a_list_for_the_items_of_another(client: TestClient) -> None:

@@ -276,7 +276,7 @@ def test_items_that_are_workflows(client: TestClient) -> None:
     assert run.state == "failed"
     BEGUN.clear()
     plan = client.plan("retry", run)
-    assert [each.step for each in plan.again] == ["each/parse", "each"]
+    assert [each.step for each in plan.again] == ["each[0]/parse", "each"]
     client.retry(run)
     run = client.fast_forward(run)
     assert (run.state, run.result, BEGUN) == ("succeeded", 13, ["parse", "count"])

@@ -233,6 +233,10 @@ def test_what_a_body_has_undone_it_does_again(client: TestClient) -> None:
     BROKEN.add("end")
     run = client.fast_forward(client.start(booking))
     assert (run.state, DONE) == ("failed", ["look", "seat", "pay", "free seat"])
+    plan = client.plan("retry", run)
+    assert (plan.keeps, plan.undone) == (("look",), ("seat",))
+    assert [each.step for each in plan.again] == ["seat", "pay", "booking"]
+    assert client.plan("retry", run, from_step="pay").keeps == ("look",)
     BROKEN.clear()
     DONE.clear()
     client.retry(run)

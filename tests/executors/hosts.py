@@ -113,6 +113,8 @@ class FakeHost:
             until = None if waiting.seconds is None else self.clock + waiting.seconds
             if waiting.until is not None:
                 until = waiting.until.timestamp()
+            if waiting.kind == "signal" and waiting.before:
+                until = json.loads(self.kept[waiting.before])["until"]
             stands = {"kind": waiting.kind, "name": waiting.name, "until": until}
             if waiting.ordinal is not None:
                 self.places[waiting.key] = waiting.ordinal

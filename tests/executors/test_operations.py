@@ -421,6 +421,62 @@ async def test_undoing_finds_what_was_submitted_without_an_answer(host: FakeHost
     assert there.calls[-1] == ("cancel", "h1")
 
 
+async def test_what_find_found_is_cancelled(host: FakeHost) -> None:
+    """Nothing was submitted in this run's name, but there is a handle, and it is in flight."""
+
+    class Known(Draft):
+        async def find(self, item: int, key: str) -> str | None:
+            return "h0"
+
+    async def body(ctx: AsyncContext) -> int:
+        return await ctx.step("draft", Known(), 7)
+
+    there.busy = 10
+    assert isinstance(await enter(host, body), Parked)
+    assert host.unwind
+    assert await enter(host, body, undo="*") == Undoing(("draft",))
+    assert await enter(host, body, undo="draft") == Returned("null")
+    assert there.calls[-1] == ("cancel", "h0")
+    assert host.ledger[-1].state == "cancelled"
+    assert await enter(host, body, undo="*") == Undoing(())
+
+
+class Pollless(Operation[int, str, int]):
+    def submit(self, item: int, key: str) -> str:
+        there.calls.append(("submit", key))
+        return "h"
+
+
+class Submitless(Operation[int, str, int]):
+    def poll(self, item: int, handle: str) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        (Pollless(), "Pollless has no poll."),
+        (Submitless(), "Submitless has no submit."),
+        (Draft, "Draft is the class of an operation; give an instance: Draft()."),
+    ],
+    ids=["poll", "submit", "class"],
+)
+@pytest.mark.parametrize("verb", ["step", "map"])
+async def test_what_is_no_whole_operation_is_refused(
+    host: FakeHost, target: Any, told: str, verb: str
+) -> None:
+    async def body(ctx: AsyncContext) -> None:
+        if verb == "step":
+            await ctx.step("draft", target, 7)
+        await ctx.map("draft", target, [7])
+
+    answer = await enter(host, body)
+    assert isinstance(answer, Raised)
+    assert (answer.failure.type, answer.failure.message) == ("DeclarationError", told)
+    assert there.calls == []
+    assert host.kept == {}
+
+
 async def test_what_is_undone_beside_something_that_is_not_begun(host: FakeHost) -> None:
     """Another task comes first to a step that has no record: it says nothing of the wanted one."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -60,11 +61,21 @@ async def test_the_same_steps_go_on(enter: Pass, host: FakeHost) -> None:
     assert host.places == {"step:a": 1, "step:b": 2, "step:c": 3}
 
 
+async def test_a_changed_step_of_a_workflow_starts_the_workflow_anew(host: FakeHost) -> None:
+    facts = replace(assignment("nightly", run_id=413, lease=2), root_id=412, step="load")
+    before = declare(body("a", "b", fails="b"), {"name": "nightly"})
+    after = declare(body("x", "b"), {"name": "nightly"})
+    await LoopExecutor().carry_out(before, facts, host)
+    answer = await LoopExecutor().carry_out(after, facts, host)
+    assert changed(answer).endswith("or start anew: koken rerun 412")
+
+
 async def test_a_renamed_step(enter: Pass) -> None:
     await enter(body("a", "b", "c", fails="c"))
     assert changed(await enter(body("a", "x", "c"))) == (
         "nightly was changed while run 412 was on its way: place 2 has step 'b' on record, and the "
-        "body comes to step 'x' there. Put the steps back as they were, or start the job anew"
+        "body comes to step 'x' there. Put the steps back as they were, or start anew: "
+        "koken rerun 412"
     )
 
 

@@ -379,8 +379,8 @@ async def test_an_undo_that_fails_and_one_that_is_gone(host: FakeHost) -> None:
     answer = await enter(host, without, undo="a")
     assert isinstance(answer, Raised)
     assert answer.failure.message == (
-        "j: what undoes step 'a' of run 412 is not found: the body does not come by that step with "
-        "compensate= any more"
+        "j: what undoes step 'a' of run 412 is not found: the body does not come by that "
+        "step, or not with compensate=, any more"
     )
 
 

@@ -82,15 +82,55 @@ async def test_a_timeout_is_remembered(host: FakeHost) -> None:
     assert await enter(host, body) == Returned("[\"no signal 'go' came within 5 min\",7]")
 
 
-async def test_a_signal_of_another_type(host: FakeHost) -> None:
+async def test_a_signal_of_another_type_is_passed_by(host: FakeHost) -> None:
+    """It was sent before anybody waited: the body waits for the next one, as long as is left."""
+
     async def body(ctx: AsyncContext) -> int:
-        return await ctx.wait_signal("go", int)
+        return await ctx.wait_signal("go", int, timeout="5m") + await ctx.step("one", lambda: 1)
 
     host.came["go"] = ["seven"]
     answer = await enter(host, body)
+    assert answer == Parked("signal", 300.0, "go", reason="waits for signal go")
+    assert [(each.key, each.schema, each.before) for each in host.waits] == [
+        ("wait:1", '{"type":"integer"}', ""),
+        ("wait:1 again 2", '{"type":"integer"}', "wait:1"),
+    ]
+    assert host.waits[1].reason == "signal 'go': 'seven' is not a whole number."
+    told = [
+        "signal 'go': 'seven' is not a whole number. It is passed by, and the body goes on waiting"
+    ]
+    assert host.texts() == told
+    host.clock = 100.0
+    assert await enter(host, body) == Parked("signal", 200.0, "go", reason="waits for signal go")
+    host.came["go"] = [7]
+    assert await enter(host, body) == Returned("8")
+    assert host.texts() == told
+    assert host.places["step:one"] == 2
+
+
+async def test_a_type_that_takes_what_was_passed_by(host: FakeHost) -> None:
+    """A mended body has what came first."""
+
+    async def narrow(ctx: AsyncContext) -> Any:
+        return await ctx.wait_signal("go", int)
+
+    async def wide(ctx: AsyncContext) -> Any:
+        return await ctx.wait_signal("go", int | str)
+
+    host.came["go"] = ["seven"]
+    assert isinstance(await enter(host, narrow), Parked)
+    assert await enter(host, wide) == Returned('"seven"')
+
+
+async def test_a_signal_of_a_type_without_a_form(host: FakeHost) -> None:
+    async def body(ctx: AsyncContext) -> Any:
+        return await ctx.wait_signal("go", object())
+
+    answer = await enter(host, body)
     assert isinstance(answer, Raised)
-    assert answer.kinds[0] == "koken.errors.InvalidArguments"
-    assert answer.failure.message == "signal 'go': 'seven' is not a whole number."
+    assert answer.failure.type == "TypeError"
+    assert answer.failure.message.startswith("wait_signal('go'): ")
+    assert host.waits == []
 
 
 async def test_a_question(host: FakeHost) -> None:
@@ -225,7 +265,57 @@ async def test_gather_that_returns_exceptions(host: FakeHost) -> None:
 
     answer = await enter(host, body)
     assert isinstance(answer, Raised)
-    assert answer.failure.type == "Swallowed"
+    assert answer.failure.type == "LeftBehind"
+
+
+@pytest.mark.parametrize("moment", [1, 100])
+async def test_a_body_that_returns_while_a_task_waits(host: FakeHost, moment: int) -> None:
+    """Whether the task has just begun to wait, or was left already."""
+    tasks: list[asyncio.Task[None]] = []
+
+    async def body(ctx: AsyncContext) -> str:
+        tasks.append(asyncio.create_task(ctx.sleep(60)))
+        for _ in range(moment):
+            await asyncio.sleep(0)
+        return "done"
+
+    answer = await enter(host, body)
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert isinstance(answer, Raised)
+    assert answer.failure.type == "LeftBehind"
+    assert answer.failure.message == (
+        "the body returned while one of its tasks still waits (waits for sleep 60); await it, and "
+        "let BaseException pass, by which it is left"
+    )
+
+
+@pytest.mark.parametrize("moment", [0, 1, 100])
+async def test_a_wait_that_was_cancelled_is_none(host: FakeHost, moment: int) -> None:
+    """Even if it was so at the last moment: a step beside it was faster."""
+    gate = asyncio.Event()
+
+    async def body(ctx: AsyncContext) -> str:
+        task = asyncio.create_task(ctx.sleep(60))
+        work = asyncio.create_task(ctx.step("work", gate.wait))
+        for _ in range(moment):
+            await asyncio.sleep(0)
+        gate.set()
+        await work
+        task.cancel()
+        return "faster"
+
+    assert await enter(host, body) == Returned('"faster"')
+
+
+async def test_a_task_that_was_awaited_may_have_waited(host: FakeHost) -> None:
+    async def body(ctx: AsyncContext) -> str:
+        task = asyncio.create_task(ctx.sleep(60))
+        await task
+        return "done"
+
+    answer, waits = await to_the_end(host, body)
+    assert answer == Returned('"done"')
+    assert [each.seconds for each in waits] == [60.0]
 
 
 async def test_a_handled_error_is_the_same_after_a_wait(host: FakeHost) -> None:

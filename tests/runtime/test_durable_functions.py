@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -149,6 +150,26 @@ def asks_twice(ctx: Context) -> int:
     return ctx.ask("How many?", int) + ctx.ask("And then?", int)
 
 
+@app.job(max_attempts=2)
+def sums(ctx: Context) -> int:
+    return ctx.wait_signal("paid", int) + ctx.wait_signal("paid", int)
+
+
+@app.job()
+async def asks_the_same(ctx: AsyncContext) -> list[int]:
+    return list(await asyncio.gather(ctx.ask("Same?", int), ctx.ask("Same?", int)))
+
+
+class Known(Elsewhere):
+    def find(self, item: int, key: str) -> str:
+        return f"known {item}"
+
+
+@app.job()
+async def finds(ctx: AsyncContext) -> None:
+    await ctx.step("elsewhere", Known(), 4)
+
+
 @pytest.fixture
 def client(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     monkeypatch.setenv("KOKEN_TEST_DATABASE_URL", postgres_url)
@@ -228,6 +249,49 @@ def test_a_cancel_elsewhere_that_fails_for_good_stays_open(client: TestClient) -
     assert client.fast_forward(run).state == "cancelled"
     assert undo_runs(client, run) == [("undo elsewhere", "failed", "reset", None)]
     assert ledger(client, run) == [("elsewhere", 0, "submitted")]
+
+
+def test_cancel_ends_what_find_found(client: TestClient) -> None:
+    run = client.start(finds)
+    client.drain()
+    client.cancel(run)
+    assert client.fast_forward(run).state == "cancelled"
+    assert [call for call in calls if call[0] in ("submit", "cancel")] == [("cancel", "known 4")]
+    assert ledger(client, run) == [("elsewhere", 0, "cancelled")]
+
+
+def test_signals_are_checked_at_the_door(client: TestClient) -> None:
+    run = client.start(sums)
+    client.signal(run, "paid", "early")
+    client.drain()
+    (line,) = client.logs(run)
+    assert line.text == (
+        "signal 'paid': 'early' is not a whole number. "
+        "It is passed by, and the body goes on waiting"
+    )
+    with pytest.raises(InvalidArguments) as caught:
+        client.signal(run, "paid", "xx")
+    assert str(caught.value) == "signal 'paid': the value must be integer. Nothing was sent."
+    client.signal(run, "other", "xx")
+    client.signal(run, "paid", 3)
+    client.drain()
+    client.signal(run, "paid", 4)
+    assert client.fast_forward(run).result == 7
+    told = rows(client, "select id, value, refused from koken.signal where name = %s", "paid")
+    assert [row[1:] for row in told] == [
+        ("early", "signal 'paid': 'early' is not a whole number."), (3, None), (4, None),
+    ]  # fmt: skip
+
+
+def test_questions_of_one_text_are_answered_by_their_keys(client: TestClient) -> None:
+    run = client.start(asks_the_same)
+    client.drain()
+    first, second = client.questions(run)
+    with pytest.raises(NotFound, match=f"koken answer {run.id} VALUE --question KEY"):
+        client.answer(run, "Same?", 1)
+    client.answer(run, second.key, 2)
+    client.answer(run, first.key, 1)
+    assert client.fast_forward(run).result == [1, 2]
 
 
 def ledger(client: TestClient, run: Any) -> list[Any]:

@@ -192,6 +192,29 @@ def test_what_does_not_come_is_a_timeout() -> None:
         call(waits)
 
 
+@app.job
+async def waits_for_ever(ctx: AsyncContext, kind: str) -> Any:
+    return await (ctx.wait_signal("paid", int) if kind == "signal" else ctx.ask("Fine?"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("signal", "no signal 'paid' comes; give call(…, signals={'paid': …})"),
+        ("question", "nobody answers 'Fine?'; give call(…, answers={'Fine?': …})"),
+    ],
+)
+def test_what_never_comes_is_to_be_given(kind: str, told: str) -> None:
+    with pytest.raises(TimeoutError) as caught:
+        call(waits_for_ever, kind)
+    assert str(caught.value) == told
+
+
+def test_a_given_signal_of_another_type() -> None:
+    with pytest.raises(InvalidArguments, match="signal 'paid': 'xx' is not a whole number"):
+        call(waits_for_ever, "signal", signals={"paid": "xx"})
+
+
 def test_steps_of_workflows() -> None:
     flow = App("x").workflow("flow")
 

@@ -53,7 +53,14 @@ def night() -> Graph:
         step("files", attempt=1, max_attempts=2),
         step("table", items=Children(made=214, going=0, bad=5), spreads="files"),
         step("size", attempt=1, max_attempts=2),
-        step("crunch", State.FAILED, attempt=2, max_attempts=2, reason="OSError: full"),
+        step(
+            "crunch",
+            State.FAILED,
+            attempt=2,
+            max_attempts=2,
+            tried_again=True,
+            reason="OSError: full",
+        ),
         step("add_up", State.SKIPPED, reason='size is not "small"'),
         step("publish", State.BLOCKED, mark=IDLE, gate="gate 30 4 * * *", until=at(16.5)),
         step("site", State.BLOCKED, mark=IDLE, starts="publish_site"),
@@ -76,10 +83,10 @@ def night() -> Graph:
 def test_a_night() -> None:
     drawing = draw(night(), UTC)
     assert text(drawing) == [
-        "✓      files    succeeded  1/2",
+        "✓      files    succeeded",
         "✓      table    succeeded  209/214",
         "├─┬─╮",
-        "✓ │ │  size     succeeded  1/2",
+        "✓ │ │  size     succeeded",
         "╰─┼─┤",
         "  ✗ │  crunch   failed     2/2      OSError: full",
         '  │ –  add_up   skipped             size is not "small"',
@@ -241,6 +248,33 @@ def test_svg_goes_from_left_to_right_and_nothing_lies_on_another() -> None:
     assert all(
         x > 0 and right < width and y > 0 and low < height for x, y, right, low in boxes.values()
     )
+
+
+def test_labels_of_conditions_hide_what_is_below_them() -> None:
+    """Each lies on a piece of the page's ground, as wide as it is."""
+    parts = list(parse(night()))
+    for place, part in enumerate(parts):
+        if part.get("class") != "label":
+            continue
+        below = parts[place - 1]
+        assert below.get("class") == "ground"
+        left, top = float(below.get("x", "")), float(below.get("y", ""))
+        assert left + float(below.get("width", "")) == float(part.get("x", "")) + 3
+        assert top < float(part.get("y", "")) < top + float(below.get("height", ""))
+        assert not any(other.tag == f"{SVG}path" for other in parts[place:])
+
+
+def test_a_join_is_named_at_its_step() -> None:
+    made = graph([step("a"), Node(name="b", join="any_failed"), Node(name="c")], "a b", "a c")
+    assert text(draw(made))[2:] == ["○ │  b             join any_failed", "  ○  c"]
+    assert "join any_failed" in svg(made)
+
+
+def test_a_step_names_the_run_that_it_stands_for() -> None:
+    node = step("sub", starts="inner", child="inner 7")
+    assert text(draw(graph([node]))) == ["✓  sub  succeeded  → inner 7"]
+    assert "→ inner 7" in svg(graph([node]))
+    assert "starts" not in svg(graph([node]))
 
 
 def test_svg_in_light_and_dark() -> None:

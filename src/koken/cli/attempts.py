@@ -17,11 +17,6 @@ FIRST, LAST = 3, 10
 """Attempts that are shown of many."""
 TRACED = 15
 """Lines of a traceback, its last."""
-PAST = {
-    "retry": "retried",
-    "cancel": "cancelled",
-    "acknowledge": "acknowledged",
-}
 OUTCOMES = {
     "succeeded": ("✓", "green"),
     "running": ("●", "blue"),
@@ -62,9 +57,9 @@ def draw_attempts(found: Sequence[AttemptRow], events: Sequence[EventRow], run: 
 
 
 def act(event: EventRow) -> str:
-    """``retried by mira: fixed``."""
+    """``retry by mira: fixed``."""
     reason = f": {event.reason}" if event.reason else ""
-    return f"{PAST.get(event.verb, event.verb)} by {event.by}{reason}"
+    return f"{event.verb} by {event.by}{reason}"
 
 
 def cells(each: AttemptRow, run: Run[Any]) -> tuple[Text | str, ...]:

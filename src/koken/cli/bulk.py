@@ -13,12 +13,18 @@ from koken.cli import output, words
 from koken.cli.common import Common
 from koken.cli.output import Column
 from koken.cli.place import with_client
+from koken.client.asked import speed_of
 from koken.client.awaiting import AsyncClient
+from koken.engine import bulk as engine
 from koken.errors import InvalidArguments
 from koken.model.bulk import Bulk
 from koken.views import bulks
 from koken.views.bulks import Preview
 
+FORESEEN = 200
+"""Runs of which a preview says whether they would be refused."""
+REASONS = 10
+"""Reasons that are told one by one."""
 VERBS = ("list", "pause", "resume", "stop")
 COLUMNS = (
     Column("ID"),
@@ -34,14 +40,17 @@ COLUMNS = (
 
 def bulk(
     ctx: typer.Context,
-    verb: Annotated[str, typer.Argument(metavar="[list|pause|resume|stop]")] = "list",
+    verb: Annotated[str, typer.Argument(metavar="[ID|list|pause|resume|stop]")] = "list",
     number: Annotated[int | None, typer.Argument(metavar="[ID]")] = None,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="Why, for the record.")] = "",
 ) -> None:
-    """List the repairs of many runs, or pause, resume or stop one."""
+    """List the repairs of many runs, show one, or pause, resume or stop it."""
     common: Common = ctx.obj
+    if verb.isascii() and verb.isdecimal() and number is None:
+        tell(common, *with_client(common, lambda client: whole(client, int(verb))))
+        return
     if verb not in VERBS:
-        raise InvalidArguments(f"{verb!r} is none of {', '.join(VERBS)}")
+        raise InvalidArguments(f"{verb!r} is no number of a bulk, nor any of {', '.join(VERBS)}")
     if verb == "list":
         found = with_client(common, lambda client: client.bulks())
         if common.json:
@@ -65,6 +74,12 @@ async def move(client: AsyncClient, verb: str, number: int, reason: str) -> Bulk
     return await verbs[verb](number, reason=reason)
 
 
+async def whole(client: AsyncClient, number: int) -> tuple[Bulk, Mapping[str, int]]:
+    """A bulk, and why runs of it were not retried."""
+    found = await client.bulk(number)
+    return found, await engine.refusals(client.link.db, found.id)
+
+
 def row_of(each: Bulk) -> list[str]:
     """A bulk as a row."""
     return [
@@ -79,10 +94,11 @@ def row_of(each: Bulk) -> list[str]:
     ]
 
 
-def tell(common: Common, each: Bulk) -> None:
-    """A bulk in a line."""
+def tell(common: Common, each: Bulk, refusals: Mapping[str, int] | None = None) -> None:
+    """A bulk in a line, and ``refusals`` with their reasons."""
     if common.json:
-        output.as_json(each.to_json())
+        more = {} if refusals is None else {"refusals": dict(refusals)}
+        output.as_json({**each.to_json(), **more})
         return
     why = f": {words.plain(each.stopped_reason)}" if each.stopped_reason else ""
     output.say(
@@ -90,20 +106,34 @@ def tell(common: Common, each: Bulk) -> None:
         f" is {each.state}{why}; {each.done:,} of {words.counted(each.total, 'run')} retried, "
         f"{each.failed_again:,} failed again.",
     )
+    if refusals:
+        output.say(f"{words.counted(each.refused, 'run')} refused:")
+        reasons(refusals)
+
+
+def reasons(refusals: Mapping[str, int]) -> None:
+    """Why runs are not retried, and how many for each reason; the most first."""
+    told = sorted(refusals.items(), key=lambda each: (-each[1], each[0]))
+    for why, count in told[:REASONS]:
+        output.say(f"  {count:,}  {words.plain(why)}")
+    if len(told) > REASONS:
+        output.say(f"  and {words.counted(len(told) - REASONS, 'other reason')}")
 
 
 def retry_where(
     common: Common, query: str, *, rate: str, reason: str, sure: bool, dry_run: bool
 ) -> None:
     """Show what a query is about, ask, and have it retried by workers."""
-    found = with_client(common, lambda client: look(client, query))
+    speed_of(rate)
+    looks = dry_run or not sure
+    found, refusals = with_client(common, lambda client: look(client, query, looks))
     if dry_run or not found.ids:
-        show(common, found)
+        show(common, found, refusals)
         return
     if not reason:
         raise InvalidArguments("a retry of many runs wants a --reason, for the record")
     if not sure:
-        show(common, found)
+        show(common, found, refusals)
         if not sys.stdin.isatty():
             raise InvalidArguments("nothing was done: --yes says that you mean it")
         typer.confirm(f"Retry {words.counted(len(found.ids), 'run')} at {rate}?", abort=True)
@@ -114,19 +144,22 @@ def retry_where(
     output.say(
         (f"bulk {made.id}", "bold"),
         f" retries {words.counted(made.total, 'run')} at {made.rate:g}/s; it stops by itself when "
-        f"they fail again. Follow it: koken bulk",
+        f"they fail again. Follow it: koken bulk {made.id}",
     )
 
 
-async def look(client: AsyncClient, query: str) -> Preview:
-    """What a query is about."""
-    return await bulks.preview(client.link.views, query, workspace=client.workspace)
+async def look(client: AsyncClient, query: str, foresee: bool) -> tuple[Preview, Mapping[str, int]]:
+    """What a query is about, and why some of the first runs would be refused."""
+    found = await bulks.preview(client.link.views, query, workspace=client.workspace)
+    if not foresee:
+        return found, {}
+    return found, await engine.foresee(client.link.db, found.ids[:FORESEEN])
 
 
-def show(common: Common, found: Preview) -> None:
+def show(common: Common, found: Preview, refusals: Mapping[str, int]) -> None:
     """Print what a bulk would be about."""
     if common.json:
-        output.as_json(found.to_json())
+        output.as_json({**found.to_json(), "refusals": dict(refusals)})
         return
     output.say(f"{words.counted(len(found.ids), 'run')} would be retried{of_jobs(found.jobs)}")
     now = datetime.now(UTC)
@@ -134,6 +167,11 @@ def show(common: Common, found: Preview) -> None:
         output.say("  ", output.titled(run), (words.standing(run, now), output.style_of(run)))
     if len(found.ids) > len(found.first):
         output.say(f"  and {len(found.ids) - len(found.first):,} more")
+    if refusals:
+        of = f" of the first {FORESEEN}" if len(found.ids) > FORESEEN else ""
+        count = sum(refusals.values())
+        output.say(f"{words.counted(count, 'run')}{of} would be refused:")
+        reasons(refusals)
 
 
 def of_jobs(jobs: Mapping[str, int]) -> str:

@@ -144,8 +144,8 @@ class Printer:
 
     def __init__(self, common: Common) -> None:
         self.common = common
-        self.leases: dict[int, int] = {}
-        """By run, which lease of it has spoken last."""
+        self.tries: dict[int, int] = {}
+        """By run, how many attempts had ended before its last line."""
 
     def add(self, found: Sequence[Said]) -> None:
         """Print more lines."""
@@ -154,9 +154,9 @@ class Printer:
                 output.as_json(each.to_json())
                 continue
             who = f"{words.plain(each.who)} | " if each.who else ""
-            before = self.leases.get(each.run_id, each.line.lease)
-            self.leases[each.run_id] = each.line.lease
-            if before != each.line.lease:
+            before = self.tries.get(each.run_id, each.tries)
+            self.tries[each.run_id] = each.tries
+            if before != each.tries:
                 output.say((f"{who}— begun again —", DIM))
             output.say(log_line(each.line, of=who))
         sys.stdout.flush()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -94,6 +94,11 @@ def retry(
     if where:
         if run is not None or from_step or args:
             raise InvalidArguments("--where says which runs; leave out RUN, --from and --args")
+        if force:
+            raise InvalidArguments(
+                "--force is for one run at a time: with --where, what is unsafe is refused; "
+                "retry RUN --force --reason TEXT does each"
+            )
         bulk.retry_where(common, where, rate=rate, reason=reason, sure=yes, dry_run=dry_run)
         return
     if run is None:
@@ -189,10 +194,12 @@ class Wanted:
 
     async def order(self, client: AsyncClient) -> tuple[Run[Any], Order]:
         """The run as it stands, and the repair of it."""
-        verb, run, step = self.verb, await client.get(self.run), self.step
+        verb = self.verb
+        run: Run[Any] = await client.get(self.run)
         if self.code is not None:
-            verb, run, marked = await client.marking(run, step, self.code)
-            step = None if marked is None else step
+            verb, run, step = await client.marking(run, self.step, self.code)
+        else:
+            run, step = await client.located(run, self.step)
         return run, client.order(
             verb,
             run,
@@ -236,32 +243,7 @@ def mend(common: Common, wanted: Wanted, dry_run: bool) -> None:
     if common.json:
         output.as_json(done.after.to_json())
         return
-    output.say(*said(done.before, done.plan, done.after, common.who))
-
-
-def said(
-    before: Run[Any], plan: Plan, after: Run[Any], who: str
-) -> Sequence[str | tuple[str, str]]:
-    """What a repair came to, in a line."""
-    name = (words.called(before), "bold")
-    if plan.verb in ("rerun", "fork"):
-        return (
-            (words.called(after), "bold"),
-            f" is a {plan.verb} of run {before.id}; follow it: koken watch {after.id}",
-        )
-    if plan.verb == "retry" and not (before.is_workflow or before.of_step):
-        again = f" is ready again (was {before.state}); follow it: koken watch {before.id}"
-        return name, again
-    moved = {
-        "retry": plans.few([each.step for each in plan.again[:5]], len(plan.again), ", ")
-        or "what has not begun",
-        "skip": plan.from_step or before.step or "",
-        "resolve": plan.from_step or before.step or "",
-    }[plan.verb]
-    state = {"retry": "ready", "skip": "skipped", "resolve": "done"}[plan.verb]
-    follow = f"{words.counted(len(plan.then), 'step')} follow{'s' if len(plan.then) == 1 else ''}"
-    at = f"{datetime.now().astimezone():%H:%M}"
-    return (f"{words.plain(moved)} {state}; {follow}. Recorded: {who}, {at}.",)
+    output.say(*plans.done(done.before, done.plan, done.after, common.who))
 
 
 def acknowledge(ctx: typer.Context, run: Named, reason: Reason = "") -> None:

@@ -1,15 +1,17 @@
-"""How a repair's plan is told: what goes again, what follows, what stays."""
+"""How a repair is told: what goes again, what follows, what stays; and what it came to."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
-from koken.cli import output
+from koken.cli import output, words
 from koken.cli.output import DIM
 from koken.model import zones
 from koken.model.plan import Again, Plan, Then
 from koken.model.policy import Effect
+from koken.model.run import Run
 
 LABEL = 8
 MOST = 20
@@ -31,7 +33,8 @@ def draw(plan: Plan, now: datetime) -> None:
 
 def lines(plan: Plan, now: datetime) -> list[tuple[str, str]]:
     """A plan in lines, each with its label."""
-    again = [(each.step, effect(each), about(each, plan, now)) for each in plan.again[:MOST]]
+    again = [(called(each, plan), effect(each), about(each, plan, now)) for each in plan.again]
+    del again[MOST:]
     then = [(each.step, effect(each), waiting(each, plan, now)) for each in plan.then[:1]]
     rows = [*again, *then]
     widths = [max((len(row[place]) for row in rows), default=0) for place in range(3)]
@@ -47,8 +50,13 @@ def lines(plan: Plan, now: datetime) -> list[tuple[str, str]]:
         found.append((label, line))
     if len(plan.again) > MOST:
         found.insert(MOST, ("", f"and {len(plan.again) - MOST:,} more"))
-    found.append(("keeps", " · ".join(staying(plan))))
+    found.append(("keeps" if plan.keeps or plan.stays else "", " · ".join(staying(plan))))
     return found
+
+
+def called(each: Again, plan: Plan) -> str:
+    """``reserve (undone)``."""
+    return f"{each.step} (undone)" if each.step in plan.undone else each.step
 
 
 def effect(each: Again | Then) -> str:
@@ -58,7 +66,8 @@ def effect(each: Again | Then) -> str:
 
 def about(each: Again, plan: Plan, now: datetime) -> str:
     """``inputs as recorded at 23:58: table (209); window until 06:00``."""
-    return "; ".join(filter(None, [inputs(each, plan, now), window(each, plan, now)]))
+    only = "only if one before it fails" if each.for_failure else ""
+    return "; ".join(filter(None, [inputs(each, plan, now), window(each, plan, now), only]))
 
 
 def window(each: Again | Then, plan: Plan, now: datetime) -> str:
@@ -106,9 +115,13 @@ def few(told: Sequence[str], total: int, between: str) -> str:
 def more(each: Then, plan: Plan, now: datetime) -> list[str]:
     """What else there is to say of a step that follows."""
     said = []
-    if each.not_before is not None and each.not_before > now:
-        said.append(f"gate {clock(each.not_before, plan, now)}")
-    said += filter(None, [window(each, plan, now)])
+    opens = each.not_before if each.not_before is not None and each.not_before > now else None
+    if opens is not None and each.closes is not None:
+        said.append(f"window {clock(opens, plan, now)} to {clock(each.closes, plan, now)}")
+    elif opens is not None:
+        said.append(f"gate {clock(opens, plan, now)}")
+    else:
+        said += filter(None, [window(each, plan, now)])
     if each.starts:
         said.append(f"starts job {each.starts}")
     return said
@@ -128,8 +141,6 @@ def staying(plan: Plan) -> list[str]:
     said += [f"{name} stays {state}" for name, state in list(plan.stays.items())[:NAMED]]
     if len(plan.stays) > NAMED:
         said.append(f"{len(plan.stays) - NAMED:,} more stay as they ended")
-    if plan.undone:
-        said.append(f"undone, and so again: {few(plan.undone[:NAMED], len(plan.undone), ', ')}")
     effects = {each.step: each.effect for each in plan.again}
     repeats = [f"{name} ({EFFECTS[effects[name]]})" for name in plan.may_repeat[:NAMED]]
     told = few(repeats, len(plan.may_repeat), ", ")
@@ -137,6 +148,33 @@ def staying(plan: Plan) -> list[str]:
     if plan.max_attempts is not None:
         said.append(f"attempts count from 1 of {plan.max_attempts} again")
     return said
+
+
+def done(
+    before: Run[Any], plan: Plan, after: Run[Any], who: str
+) -> Sequence[str | tuple[str, str]]:
+    """What a repair came to, in a line."""
+    name = (words.called(before), "bold")
+    if plan.verb in ("rerun", "fork"):
+        return (
+            (words.called(after), "bold"),
+            f" is a {plan.verb} of run {before.id}; follow it: koken watch {after.id}",
+        )
+    if plan.verb == "retry" and not (before.is_workflow or before.of_step):
+        again = f" is ready again (was {before.state}); follow it: koken watch {before.id}"
+        return name, again
+    ready = [each.step for each in plan.again if not each.follows]
+    moved = {
+        "retry": few(ready[:5], len(ready), ", ") or "what has not begun",
+        "skip": plan.from_step or before.step or "",
+        "resolve": plan.from_step or before.step or "",
+    }[plan.verb]
+    state = {"retry": "ready", "skip": "skipped", "resolve": "done"}[plan.verb]
+    later = [each for each in plan.again if each.follows and not each.for_failure]
+    count = len(plan.then) + len(later)
+    follow = f"; {words.counted(count, 'step')} follow{'s' if count == 1 else ''}" if count else ""
+    at = f"{datetime.now().astimezone():%H:%M}"
+    return (f"{words.plain(moved)} {state}{follow}. Recorded: {who}, {at}.",)
 
 
 def clock(instant: datetime, plan: Plan, now: datetime) -> str:

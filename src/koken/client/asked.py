@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from koken.client.arguments import NOTHING, said
 from koken.client.results import NO_RESULT
+from koken.config import read_rate
 from koken.define.problems import invalid, shown
 from koken.define.registry import Registry
 from koken.define.steps import Step
@@ -46,6 +47,14 @@ def verb_of(code: Any) -> Verb:
         why = NO_MARK.get(known, "the codes are 4 (done), 3 (skipped), 0 and 1 (run again)")
         raise InvalidArguments(f"a step cannot be marked {shown(code)}: {why}")
     return cast(Verb, CODES[known])
+
+
+def speed_of(rate: str | float) -> float:
+    """A rate in runs a second. Raises ``InvalidArguments``."""
+    try:
+        return read_rate(rate)
+    except ValueError as error:
+        raise InvalidArguments(str(error)) from None
 
 
 def check_taken(verb: str, **given: Any) -> None:

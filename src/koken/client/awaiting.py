@@ -307,12 +307,15 @@ class AsyncClient(AsyncRepairs):
         """Send a signal to a run, which takes it when it waits for one of that name.
 
         ``value`` is what has a JSON form. Raises ``NotFound``, ``Refused`` for a run that has
-        ended, ``InvalidArguments`` for a name that is none or a value that cannot be kept.
+        ended, ``InvalidArguments`` for a name that is none, for a value that cannot be kept, and
+        for one that does not fit the type for which the run waits.
         """
         self.alone("signal")
         said("name", name)
         found = await self.get(run)
         text = speaking.signal_text(name, value)
+        forms = await durable.awaited_forms(self.link.db, found.id, name)
+        speaking.check_signal(name, text, forms)
         await durable.send_signal(self.link.db, found.id, name, text, by=self.who)
         return await self.get(found.id)
 

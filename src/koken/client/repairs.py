@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from koken.client.arguments import said
-from koken.client.asked import Named, args_text, check_taken, named, verb_of
+from koken.client.asked import Named, args_text, check_taken, named, speed_of, verb_of
 from koken.client.link import Link
 from koken.client.results import NO_RESULT, result_text, step_of
-from koken.config import read_rate
 from koken.define.problems import shown
-from koken.engine import bulk, control, repair
+from koken.engine import bulk, control, paths, repair
 from koken.engine.repair import VERBS, Order, Verb
 from koken.errors import InvalidArguments, NotFound
 from koken.model.bulk import Bulk
@@ -67,7 +66,7 @@ class AsyncRepairs:
             raise InvalidArguments(f"{verb!r} has no plan; those that have are {', '.join(VERBS)}")
         check_taken(verb, step=step, from_step=from_step, args=args, result=result)
         found = await self.get(run)
-        name = from_step if step is None else step
+        found, name = await self.located(found, from_step if step is None else step)
         wanted = self.order(cast(Verb, verb), found, name, args=args, result=result)
         return await repair.plan(self.link.db, wanted)
 
@@ -161,13 +160,21 @@ class AsyncRepairs:
 
     async def marking(
         self, run: Run[R] | int | str, step: Named, code: int
-    ) -> tuple[Verb, Run[R], Named]:
+    ) -> tuple[Verb, Run[R], str | None]:
         """The repair that a number stands for. Raises ``InvalidArguments`` where none does."""
         verb = verb_of(code)
-        found = await self.get(run)
-        if verb != "retry" or step is None:
-            return verb, found, step
-        return verb, await self.get(await step_id(self.link.views, found, named(step) or "")), None
+        found, name = await self.located(await self.get(run), step)
+        if verb != "retry" or name is None:
+            return verb, found, name
+        return verb, await self.get(await step_id(self.link.views, found, name)), None
+
+    async def located(self, run: Run[R], step: Named) -> tuple[Run[R], str | None]:
+        """The run that a step named by its way (``sub/b``) is of, and its name there."""
+        name = named(step)
+        if name is None or "/" not in name:
+            return run, name
+        run_id, name = await paths.find(self.link.db, run.id, name)
+        return run if run_id == run.id else await self.get(run_id), name
 
     async def acknowledge(self, run: Run[R] | int | str, *, reason: str = "") -> Run[R]:
         """Close a failure: somebody has seen it, and skip_if_failed opens again.
@@ -193,9 +200,11 @@ class AsyncRepairs:
     ) -> Run[R]:
         """Carry out a repair; the run as it stands then, or the new one."""
         self.alone(verb)
-        found = await self.get(run)
-        wanted = self.order(verb, found, step, args=args, result=result, reason=reason, force=force)
-        return (await self.carry(wanted))[0]
+        given = await self.get(run)
+        found, name = await self.located(given, step)
+        wanted = self.order(verb, found, name, args=args, result=result, reason=reason, force=force)
+        made, _ = await self.carry(wanted)
+        return made if verb == "fork" or found is given else await self.get(given.id)
 
     async def carry(self, wanted: Order) -> tuple[Run[Any], Plan]:
         """Carry out a repair; the run as it stands then, or the new one, and what was done."""
@@ -206,7 +215,7 @@ class AsyncRepairs:
         self,
         verb: Verb,
         run: Run[Any],
-        step: Named = None,
+        name: str | None = None,
         *,
         args: Mapping[str, Any] | None = None,
         result: Any = NO_RESULT,
@@ -217,7 +226,6 @@ class AsyncRepairs:
 
         Raises ``InvalidArguments``.
         """
-        name = named(step)
         given = None
         if args is not None:
             given = args_text(self.link.registry, run, args)
@@ -246,10 +254,7 @@ class AsyncRepairs:
         said("query", query)
         if not said("reason", reason):
             raise InvalidArguments("a retry of many runs wants a reason, for the record")
-        try:
-            speed = read_rate(rate)
-        except ValueError as error:
-            raise InvalidArguments(str(error)) from None
+        speed = speed_of(rate)
         found = await bulks.preview(self.link.views, query, workspace=self.workspace)
         made = await bulk.make(
             self.link.db,

@@ -28,38 +28,67 @@ def signal_text(name: str, value: Any) -> str:
     return text_of(f"signal {name!r}", value)
 
 
+def check_signal(name: str, text: str, forms: Sequence[str]) -> None:
+    """Refuse a value that fits none of the forms, if there are any.
+
+    Raises ``InvalidArguments``.
+    """
+    for number, form in enumerate(forms, 1):
+        try:
+            check_form(f"signal {name!r}", text, form)
+            return
+        except InvalidArguments:
+            if number == len(forms):
+                raise
+
+
 def chosen(questions: Sequence[Question], named: object, run: Run[Any]) -> Question:
-    """The question that is meant: by its text or its key.
+    """The question that is meant: by its key or its text.
 
     Raises ``NotFound``, and ``InvalidArguments`` for a name that is no text.
     """
     if not isinstance(named, str):
         problem = f"is {shown(named)}; name the question by its text, or '' for the only one"
         raise invalid("answer", {"question": problem}, end=REFUSED)
-    found = [each for each in questions if not named or named in (each.text, each.key)]
+    found = [each for each in questions if each.key == named]
+    found = found or [each for each in questions if not named or each.text == named]
     if len(found) == 1:
         return found[0]
     about = f"run {run.id} of {run.job}"
     if not questions:
         raise NotFound(f"{about} asks nothing")
-    texts = ", ".join(f"{each.text!r} ({each.key})" for each in questions)
-    if found:
-        raise NotFound(f"{about} asks more than one question; say which: {texts}")
-    meant = did_you_mean(named, [each.text for each in questions])
-    raise NotFound(f"{about} does not ask {named!r}.{meant} It asks {texts}")
+    texts = [each.text for each in questions]
+    if not found:
+        meant = did_you_mean(named, texts)
+        asked = ", ".join(dict.fromkeys(repr(text) for text in texts))
+        raise NotFound(f"{about} does not ask {named!r}.{meant} It asks {asked}")
+    alike = {text for text in texts if texts.count(text) > 1}
+    told = (
+        f"{each.text!r} (key {each.key!r})" if each.text in alike else repr(each.text)
+        for each in found
+    )
+    raise NotFound(
+        f"{about} asks more than one question: {', '.join(told)}. "
+        f"Say which: koken answer {run.id} VALUE --question {'KEY' if alike else 'TEXT'}"
+    )
 
 
 def answer_text(question: Question, value: Any) -> str:
     """An answer as JSON text, if it fits its question. Raises ``InvalidArguments``."""
-    text = text_of(f"answer to {question.text!r}", value)
+    about = f"answer to {question.text!r}"
+    text = text_of(about, value)
+    check_form(about, text, question.schema)
+    return text
+
+
+def check_form(what: str, text: str, form: str) -> None:
+    """Refuse what does not fit a JSON Schema. Raises ``InvalidArguments``."""
     try:
-        fastjsonschema.validate(codec.decode(question.schema), codec.decode(text))
+        fastjsonschema.validate(codec.decode(form), codec.decode(text))
     except JsonSchemaValueException as error:
         path = ".".join(str(part) for part in error.path[1:])
         problem = str(error.message).removeprefix(str(error.name)).strip()
-        about = f"answer to {question.text!r}"
-        raise invalid(about, {path: f"the value {problem}"}, end=REFUSED) from None
-    return text
+        raise invalid(what, {path: f"the value {problem}"}, end=REFUSED) from None
 
 
 def text_of(what: str, value: Any) -> str:

@@ -135,6 +135,21 @@ class Operation(Generic[I, H, R]):
         return length(self.within, "within", least=LEAST, whose=f"{type(self).__qualname__}: ")
 
 
+def check_operation(target: Any) -> None:
+    """Refuse an operation that lacks a method, and a class of operations in place of one.
+
+    Raises ``DeclarationError``.
+    """
+    if isinstance(target, type) and issubclass(target, Operation):
+        name = target.__name__
+        raise DeclarationError(f"{name} is the class of an operation; give an instance: {name}().")
+    if isinstance(target, Operation):
+        for name in ("submit", "poll"):
+            method = getattr(target, name)
+            if getattr(method, "__func__", None) is getattr(Operation, name):
+                raise DeclarationError(f"{type(target).__name__} has no {name}.")
+
+
 def body_of(operation: Operation[Any, Any, Any]) -> Callable[..., Any]:
     """An ``async def`` that carries out ``operation`` as its one step.
 

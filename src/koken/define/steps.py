@@ -23,7 +23,7 @@ from koken.define.context import Context
 from koken.define.draft import Draft, Sketch
 from koken.define.function import Function
 from koken.define.job import Job, check_target, own_name
-from koken.define.operation import Operation
+from koken.define.operation import Operation, check_operation
 from koken.define.stepjob import step_job, undo_job
 from koken.define.stepoptions import KNOWN, KNOWN_UNDO, UndoOptions
 from koken.define.wiring import wired
@@ -242,6 +242,7 @@ def check_step_target(target: Any) -> None:
             f"{target.name} is a step already. Declare its function: "
             f'flow.step({target.name}.fn, name="…").'
         )
+    check_operation(target)
     if not isinstance(target, Job | Operation):
         check_target(target)
 

@@ -42,6 +42,8 @@ class Change:
     of_items: dict[int, set[int]] = field(default_factory=dict)
     """Those of them whose lock is one item's."""
     max_attempts: int | None = None
+    behind: dict[int, set[str]] = field(default_factory=dict)
+    """By workflow's run, the steps that move and all that comes after them."""
 
     @property
     def watched(self) -> dict[int, Part]:
@@ -83,9 +85,12 @@ class Change:
         fresh = set(anew)
         if flow.run.state.ended:
             fresh |= self.of_undone(flow, chosen, path)
-        fresh = {name for name in fresh - {but} if name in anew or self.may_go(flow, name)}
+        fresh = {name for name in fresh - {but} if name in anew or flow.may_go(name)}
         chosen = {name: parts for name, parts in chosen.items() if name not in fresh}
         going = {*again, *chosen} - fresh
+        moved = {name for name, part in flow.steps.items() if part.id in self.back}
+        moved |= {*fresh, *going, *([but] if but else [])}
+        self.behind[flow.run.id] = moved | flow.after(moved)
         for name, spec in flow.specs.items():
             part = flow.steps.get(name)
             if part is None or part.id in self.back:
@@ -113,15 +118,6 @@ class Change:
             chosen.setdefault(name, []).extend(self.ground.parts[run_id] for run_id in ids)
         return whole | (flow.after(whole | some) if whole or some else set())
 
-    def may_go(self, flow: Flow, name: str) -> bool:
-        """Whether a step that comes after others goes anew with them: if it has come to an end."""
-        part = flow.steps.get(name)
-        return (
-            part is not None
-            and part.state.ended
-            and not (part.state is State.SKIPPED and not part.begun and flow.passed_over(name))
-        )
-
     async def from_where_it_stands(
         self,
         flow: Flow,
@@ -139,7 +135,7 @@ class Change:
             for item in bad:
                 self.set_back(item, anew=item.state not in BAD, flow=flow)
             if spec.kind == "job":
-                await self.children(bad, path + (part.step or ""))
+                await self.children(bad, path)
             if any(item.begun for item in bad):
                 await self.tell(flow, spec, part, going, path, items=len(bad))
             told = True
@@ -159,9 +155,7 @@ class Change:
                 inner = await self.ground.flow(child.id)
                 starter = next(part for part in starters if part.id == child.parent_id)
                 bad = [name for name, part in inner.steps.items() if part.state in BAD]
-                await self.steps(
-                    inner, bad, (), path=f"{path}{'' if starter.is_item else starter.step}/"
-                )
+                await self.steps(inner, bad, (), path=f"{path}{starter.named}/")
                 told = True
         return told
 
@@ -188,12 +182,18 @@ class Change:
         if effect is None and spec.kind == "job":
             for child in await self.ground.last_children([part.id]):
                 effect = await self.ground.effect(child)
-        inputs = tuple(
-            recorded(flow.steps[name]) for name in names if name in flow.steps and name not in going
-        )
+        kept = [flow.steps[name] for name in names if name in flow.steps and name not in going]
         closes = flow.closes(spec)
+        behind = self.behind.get(flow.run.id, set())
+        follows = not behind.isdisjoint(spec.edges)
         told = Again(
-            step=path + spec.name, effect=effect, inputs=inputs, items=items, closes=closes
+            step=path + spec.name,
+            effect=effect,
+            inputs=tuple(Input(*each.recorded) for each in kept),
+            items=items,
+            closes=closes,
+            follows=follows or path == f"{flow.run.id}/",
+            for_failure=follows and spec.join is Join.ANY_FAILED,
         )
         self.again.append(told)
         if self.max_attempts is None:
@@ -246,7 +246,8 @@ class Change:
             await self.restart(parent)
             return
         effect = await self.ground.effect(parent)
-        self.again.append(Again(step=f"{parent.id}/{parent.job}", effect=effect))
+        above = Again(step=f"{parent.id}/{parent.job}", effect=effect, follows=True)
+        self.again.append(above)
         await self.above(parent)
 
     async def starts_jobs(self, part: Part) -> bool:
@@ -282,7 +283,7 @@ class Change:
                 return
             self.set_back(step, anew=False, flow=flow)
         followers = flow.after({spec.name}) if step.state not in BAD else set()
-        fresh = {name for name in followers if self.may_go(flow, name)}
+        fresh = {name for name in followers if flow.may_go(name)}
         await self.steps(flow, (), fresh, path=f"{flow.run.id}/", beside=False)
         await self.up(flow)
 
@@ -290,9 +291,3 @@ class Change:
         """A run that goes counts its parts again. Raises ``Refused`` when it is about to end."""
         check_going(run)
         self.live[run.id] = run
-
-
-def recorded(part: Part) -> Input:
-    """The result of a step as an input of another."""
-    count = part.good_items if part.made is not None and part.good_items else part.length
-    return Input(part.step or "", count, part.finished_at)

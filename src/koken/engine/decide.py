@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from koken.engine.change import Change
 from koken.engine.ground import RECORDED, Flow, Part
 from koken.engine.legal import (
@@ -15,10 +17,12 @@ from koken.engine.legal import (
 )
 from koken.engine.rows import Declared
 from koken.errors import NotFound
-from koken.model.durable import MAP, STEP
+from koken.model.durable import FAILED, MAP, STEP
 from koken.model.plan import Again
 from koken.model.states import BAD, State
+from koken.store.statements import Statement
 
+UNDONE_IN_BODY = Statement("undone_in_body")
 RETRIABLE = (State.FAILED, State.CANCELLED, State.SKIPPED)
 
 
@@ -83,7 +87,7 @@ async def retry_part(change: Change, target: Part, *, follow: bool) -> None:
     again = {name} if target.is_item or target.state in BAD else set()
     anew = set() if again else {name}
     if flow.run.state.ended and (follow or step.state not in BAD):
-        anew |= {each for each in flow.after({name}) if change.may_go(flow, each)}
+        anew |= {each for each in flow.after({name}) if flow.may_go(each)}
     check_needs(flow, target, again | anew)
     items = {name: [target]} if target.is_item else None
     await change.steps(flow, again, anew, items=items)
@@ -101,27 +105,33 @@ async def retry_plain(change: Change, run: Part, step: str | None) -> None:
     """A run without steps of a workflow; what its body has recorded stays, up to ``step``."""
     if run.state not in RETRIABLE and not (step is not None and run.state is State.SUCCEEDED):
         raise not_ended(run)
-    recorded = [
-        row
-        for row in await change.ground.tx.fetch(RECORDED, run.id)
-        if row["key"].startswith((STEP, MAP)) and "[" not in row["key"]
-    ]
-    names = [row["key"].partition(":")[2] for row in recorded]
+    keys = [row["key"] for row in await change.ground.tx.fetch(RECORDED, run.id)]
+    names = steps_of(keys)
+    if step is not None and step not in names:
+        known = ", ".join(names) or "nothing"
+        raise NotFound(f"run {run.id} has not recorded step {step!r}; it has recorded {known}")
+    undone = {row["name"] for row in await change.ground.tx.fetch(UNDONE_IN_BODY, run.id)}
     change.max_attempts = run.max_attempts
-    if step is None:
-        change.keeps += names
-        if run.begun:
-            effect = await change.ground.effect(run)
-            change.again.append(Again(step=run.job, effect=effect))
-    else:
-        if step not in names:
-            known = ", ".join(names) or "nothing"
-            raise NotFound(f"run {run.id} has not recorded step {step!r}; it has recorded {known}")
-        place = names.index(step)
-        change.forgets = step
-        change.keeps += names[:place]
-        change.again += [Again(step=name) for name in names[place:]]
+    change.forgets = step
+    change.undone += [name for name in names if name in undone]
+    gone = {step, *undone}
+    place = next((no for no, key in enumerate(keys) if recorded_name(key) in gone), len(keys))
+    change.keeps += steps_of(keys[:place])
+    change.again += [Again(step=name) for name in steps_of(keys[place:])]
+    if step is None and run.begun:
+        effect = await change.ground.effect(run)
+        change.again.append(Again(step=run.job, effect=effect))
     await change.above(run)
+
+
+def steps_of(keys: Sequence[str]) -> list[str]:
+    """The steps of a body among what it has recorded; their items are told with them."""
+    return [recorded_name(key) for key in keys if key.startswith((STEP, MAP)) and "[" not in key]
+
+
+def recorded_name(key: str) -> str:
+    """The step that a checkpoint is of, or one of its items."""
+    return key.removeprefix(FAILED).partition(":")[2].partition("[")[0]
 
 
 def retry_undo(change: Change, undo: Part, parent: Part) -> None:
@@ -169,7 +179,7 @@ async def declare(
             return
         change.set_back(part, anew=False, flow=flow)
         if part.state not in BAD and flow.run.state.ended:
-            woken = {each for each in flow.after({name}) if change.may_go(flow, each)}
+            woken = {each for each in flow.after({name}) if flow.may_go(each)}
     await change.steps(flow, (), woken, but=name)
     await change.up(flow)
 
@@ -204,7 +214,7 @@ async def fork(change: Change, run: Part, step: str | None) -> None:
         closes = flow.closes(spec)
         if closes is not None:
             change.closes[spec.no] = closes
-        stays = name not in fresh or (part.state is State.SKIPPED and not change.may_go(flow, name))
+        stays = name not in fresh or (part.state is State.SKIPPED and not flow.may_go(name))
         if stays and part.state in (State.SUCCEEDED, State.SKIPPED):
             change.keep.append(spec.no)
             if part.state is State.SUCCEEDED:
@@ -230,4 +240,3 @@ async def rerun(change: Change, run: Part) -> None:
         change.follow(flow, set(flow.specs), "")
     elif run.begun:
         change.again.append(Again(step=run.job, effect=await change.ground.effect(run)))
-    change.max_attempts = run.max_attempts

@@ -18,6 +18,7 @@ AWAIT_IT = Statement("await_it")
 CHILD_OF = Statement("child_of")
 OPEN_CHILDREN = Statement("open_children")
 SEND_SIGNAL = Statement("send_signal")
+AWAITED_FORMS = Statement("awaited_forms")
 ANSWER_QUESTION = Statement("answer_question")
 OPEN_QUESTIONS = Statement("open_questions")
 
@@ -65,6 +66,7 @@ async def wait(db: Database, run_id: int, lease: int, waiting: Waiting) -> Met:
         waiting.schema,
         waiting.to,
         waiting.reason,
+        waiting.before,
     )
     if not rows:
         raise lost(run_id)
@@ -121,6 +123,14 @@ async def open_children(db: Database, run_id: int, ids: Sequence[int]) -> tuple[
 def lost(run_id: int) -> LeaseLost:
     """What a body is told whose run belongs to another attempt."""
     return LeaseLost(f"run {run_id} is no longer carried by this attempt; it must stop")
+
+
+async def awaited_forms(db: Database, run_id: int, name: str) -> list[str]:
+    """What the next signal of that name may be, one JSON Schema for each wait that is open for it.
+
+    None when nobody waits, or when what was sent before serves all who do.
+    """
+    return [row["schema"] for row in await db.fetch(AWAITED_FORMS, run_id, name)]
 
 
 async def send_signal(db: Database, run_id: int, name: str, value: str, *, by: str) -> None:

@@ -86,12 +86,23 @@ class Part:
         return "not begun" if self.state is State.BLOCKED and self.held else self.state.value
 
     @property
+    def named(self) -> str:
+        """How it is called within its workflow: ``crunch``, ``table[3]``."""
+        return (self.step or "") + (f"[{(self.step_no or 0) - 1}]" if self.is_item else "")
+
+    @property
+    def recorded(self) -> tuple[str, int | None, datetime | None]:
+        """Its result as another's input: its name, how many it holds, and since when."""
+        count = self.good_items if self.made is not None and self.good_items else self.length
+        return self.step or "", count, self.finished_at
+
+    @property
     def called(self) -> str:
         """``step crunch of run 412``, ``run 412``."""
         if self.is_step:
             return f"step {self.step} of run {self.parent_id}"
         if self.is_item:
-            return f"{self.step}[{(self.step_no or 0) - 1}], run {self.id}"
+            return f"{self.named}, run {self.id}"
         return f"run {self.id}"
 
 
@@ -132,6 +143,15 @@ class Flow:
         if not spec.gate:
             return False
         return gate.decide(spec.gate, self.run.logical_at, self.timezone).verdict == "skip"
+
+    def may_go(self, name: str) -> bool:
+        """Whether a step that comes after others goes anew with them: if it has come to an end."""
+        part = self.steps.get(name)
+        return (
+            part is not None
+            and part.state.ended
+            and not (part.state is State.SKIPPED and not part.begun and self.passed_over(name))
+        )
 
     def closes(self, spec: StepSpec) -> datetime | None:
         """When a step's window closes, as it was decided when the run was opened."""

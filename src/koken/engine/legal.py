@@ -84,11 +84,12 @@ def check_result(flow: Flow, target: Part) -> None:
     of_items = flow.specs[target.step or ""].each is not None
     if of_items and target.is_step and target.made is not None:
         return  # it has the results of its items
+    way = f"; resolve {flow.run.id} {target.named} --result JSON gives it"
     for spec in flow.specs.values():
         why = wants(spec, target)
         if why:
             raise InvalidArguments(
-                f"{target.called} wants a result: {why}. Nothing was done.",
+                f"{target.called} wants a result: {why}{way}. Nothing was done.",
                 {"result": f"is missing: {why}"},
             )
 

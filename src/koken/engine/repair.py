@@ -167,7 +167,7 @@ async def told(tx: Transaction, order: Order, change: Change, run: Part) -> Plan
         stays=change.stays,
         undone=tuple(change.undone),
         locks=tuple(locks),
-        max_attempts=change.max_attempts,
+        max_attempts=None if order.verb in ("rerun", "fork") else change.max_attempts,
     )
 
 
@@ -183,12 +183,7 @@ async def carried(tx: Transaction, order: Order, after: After) -> Repaired:
             raise Stale(f"{seen.called} has just moved on ({row['state']})")
     found = await told(tx, order, change, run)
     if found.needs_force and not order.force:
-        names = ", ".join(found.unsafe)
-        raise Refused(
-            f"run {run.id}: {order.verb} repeats {names}, which is unsafe; "
-            "--force with a reason does it",
-            what=f"run {run.id}",
-        )
+        raise Refused(f"run {run.id}: {found.wants_force}", what=f"run {run.id}")
     made = await new_run(tx, order, change, after)
     if made is None:
         await move(tx, order, change, after)
@@ -258,7 +253,7 @@ async def record(
     about = run
     step = order.step
     if run.step_no is not None:
-        step = (run.step or "") + (f"[{run.step_no - 1}]" if run.is_item else "")
+        step = run.named
         if run.undoes_id is None:
             about = (await change.ground.flow_of(run)).run
     target = change.declared.part if change.declared is not None else None

@@ -64,7 +64,9 @@ async def begin(
 async def to_the_end(function: Function, context: AsyncRunContext, arguments: Any) -> Any:
     """What the body returns, if it may return now."""
     try:
-        return concluded(context.way, await function.fn(context, **arguments))
+        result = await function.fn(context, **arguments)
+        await context.way.settled()
+        return concluded(context.way, result)
     except (Exception, Outcome, Parting) as error:
         if context.way.undo is None:
             raise

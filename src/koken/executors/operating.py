@@ -17,7 +17,7 @@ from koken.executors.failures import failure_of
 from koken.executors.targets import Item
 from koken.executors.way import Way
 from koken.model import codec
-from koken.model.durable import OPERATION, Entry
+from koken.model.durable import OPERATION, Entry, in_flight
 from koken.model.outcome import Fail, Outcome, Retry, Snooze
 
 SLACK = 0.001
@@ -261,10 +261,9 @@ class Operating:
     async def record(self, state: State) -> None:
         """Put down how it stands."""
         self.state = state
-        unwind = state.state in ("created", "submitted") and state.submits > 0
-        await self.way.keep(
-            self.key, state.dump(), overwrite=True, unwind=unwind, entries=[self.entry(state.state)]
-        )
+        text = state.dump()
+        entries = [self.entry(state.state)]
+        await self.way.keep(self.key, text, overwrite=True, unwind=in_flight(text), entries=entries)
 
     async def call(self, method: Any, *args: Any) -> Any:
         """Call one of its methods; meanwhile the body is not left."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from koken.errors import RunCancelled, RunFailed, RunSkipped
-from koken.executors.base import Answer, Parked, Undoing
+from koken.executors.base import Answer, Broken, Parked, Undoing
 from koken.model import codec
 from koken.model.run import Failure, Run
 from koken.model.states import State
@@ -45,6 +45,36 @@ class Failed:
         plain = codec.decode(text)
         failure = Failure.from_json(plain["failure"])
         return cls(plain["spent"], plain["tries"], failure, tuple(plain["kinds"]), plain["after"])
+
+
+class Swallowed(RuntimeError):
+    """A body went on although it was to be left with these answers."""
+
+    def __init__(self, parks: Sequence[Answer]) -> None:
+        super().__init__(
+            f"the body was to be left here ({why_left(parks)}), but it caught the exception that "
+            "leaves it and went on. Let BaseException pass: catch Exception"
+        )
+
+
+class LeftBehind(RuntimeError):
+    """A body returned although a task of it was to be left with these answers."""
+
+    def __init__(self, parks: Sequence[Answer]) -> None:
+        super().__init__(
+            f"the body returned while one of its tasks still waits ({why_left(parks)}); await it, "
+            "and let BaseException pass, by which it is left"
+        )
+
+
+def why_left(parks: Sequence[Answer]) -> str:
+    """Why a body is left with these answers."""
+    match merged(parks):
+        case Parked(reason=reason):
+            return reason
+        case Broken(failure):
+            return f"{failure.type}: {failure.message}"
+    return "what it has done is to be undone"
 
 
 def merged(answers: Sequence[Answer]) -> Answer:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from koken.define.body import Body
 from koken.define.job import Job
-from koken.define.operation import Operation
+from koken.define.operation import Operation, check_operation
 from koken.errors import WorkflowChanged
 from koken.executors import steps
 from koken.model import codec
@@ -72,7 +72,9 @@ def standing_in(name: str) -> Callable[..., Any] | None:
 
 
 def named(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    """Refuse what cannot stand in a step. Raises ``TypeError``."""
+    """Refuse what cannot stand in a step. Raises ``TypeError``, and ``DeclarationError`` for what
+    is no whole operation."""
+    check_operation(target)
     if isinstance(target, Operation):
         if len(args) != 1 or kwargs:
             raise TypeError(f"{type(target).__name__} is given one item, as its only argument")

@@ -35,46 +35,76 @@ async def sleep_until(way: Way, instant: datetime) -> None:
 
 
 async def signal(way: Way, name: str, kind: Any, timeout: Duration | None) -> Any:
-    """The value of the next signal of that name. Raises ``TimeoutError``."""
+    """The value of the next signal of that name; one of another type is passed by.
+
+    Raises ``TimeoutError``.
+    """
     wrong = wrong_name(name)
     if wrong:
         raise ValueError(f"a signal {wrong}")
-    waiting = Waiting(key="", ordinal=None, kind="signal", name=name, seconds=limit(timeout))
-    found = await met(way, f"signal {name}", waiting)
-    if found.value is None:
-        raise TimeoutError(f"no signal {name!r} came within {in_words(waiting.seconds or 0)}")
-    return typed(f"signal {name!r}", kind, found.value)
+    waiting = Waiting(
+        key="",
+        ordinal=None,
+        kind="signal",
+        name=name,
+        seconds=limit(timeout),
+        schema=schema_of(f"wait_signal({name!r})", kind),
+    )
+    late = f"no signal {name!r} came within {in_words(waiting.seconds or 0)}"
+    return await fitting(way, f"signal {name!r}", kind, late, f"signal {name}", waiting)
 
 
 async def ask(way: Way, question: str, kind: Any, to: str, timeout: Duration | None) -> Any:
     """A person's answer; asked again while it is none of that type. Raises ``TimeoutError``."""
     if not question or not isinstance(question, str):
         raise ValueError(f"a question needs a text; this one has {shown(question)}")
-    form = None if kind in FREE else form_of(question, kind)
     waiting = Waiting(
         key="",
         ordinal=None,
         kind="question",
         name=codec.clean(question),
         seconds=limit(timeout),
-        schema=codec.encode(form.json_schema() if form else {}, name="the form of an answer"),
+        schema=schema_of(f"ask({question!r})", kind),
         to=to,
     )
+    late = f"nobody answered {question!r} within {in_words(waiting.seconds or 0)}"
+    told = f"question {question}"
+    return await fitting(way, f"answer to {question!r}", kind, late, told, waiting)
+
+
+async def fitting(way: Way, what: str, kind: Any, late: str, told: str, waiting: Waiting) -> Any:
+    """What comes and is of that type; what is not stays on record, and the body waits again.
+
+    Raises ``TimeoutError``.
+    """
     if not way.loaded:
         await way.load()
-    key, ordinal = way.enter_wait(f"question {question}")
+    key, ordinal = way.enter_wait(told)
+    waiting = replace(waiting, key=key, ordinal=ordinal)
     times = 1
     while True:
-        waiting = replace(waiting, key=key if times == 1 else f"{key} again {times}")
-        found = await outcome(way, f"question {question}", replace(waiting, ordinal=ordinal))
+        found = await outcome(way, told, waiting)
         if found.value is None:
-            within = in_words(waiting.seconds or 0)
-            raise TimeoutError(f"nobody answered {question!r} within {within}")
+            raise TimeoutError(late)
         try:
-            return typed(f"answer to {question!r}", kind, found.value)
+            return typed(what, kind, found.value)
         except InvalidArguments as error:
-            waiting = replace(waiting, reason=codec.clean(str(error)))
-            times, ordinal = times + 1, PAST_AN_ERROR
+            times += 1
+            waiting = replace(
+                waiting,
+                key=f"{key} again {times}",
+                ordinal=PAST_AN_ERROR,
+                reason=codec.clean(str(error)),
+                before=waiting.key,
+            )
+            tell(way, waiting)
+
+
+def tell(way: Way, waiting: Waiting) -> None:
+    """Say once in the run's log that a signal is passed by."""
+    if waiting.kind == "signal" and waiting.key not in way.kept and way.undo is None:
+        line = f"{waiting.reason} It is passed by, and the body goes on waiting"
+        way.host.log("warning", "log", line)
 
 
 async def met(way: Way, told: str, waiting: Waiting) -> Met:
@@ -96,11 +126,21 @@ async def outcome(way: Way, told: str, waiting: Waiting) -> Met:
     if found is None and way.undo is not None:
         await way.leave(way.undone())
     if found is None:
-        found = await way.ask(way.host.wait(waiting))
+        found = await asked(way, waiting)
     if found.value is None and not found.late:
         wait_for = {"signal": waiting.name, "question": key}.get(waiting.kind, "")
         await way.leave(Parked(waiting.kind, found.left, wait_for, None, f"waits for {told}"))
     return found
+
+
+async def asked(way: Way, waiting: Waiting) -> Met:
+    """What the host knows of a wait."""
+    way.asking += 1
+    try:
+        return await way.ask(way.host.wait(waiting))
+    finally:
+        way.asking -= 1
+        way.notify()
 
 
 def over(stands: dict[str, Any], left: float | None) -> Met | None:
@@ -125,13 +165,19 @@ def limit(timeout: Duration | None) -> float | None:
     return None if timeout is None else seconds(timeout, name="timeout")
 
 
-def form_of(question: str, kind: Any) -> Form:
-    """The form of an answer. Raises ``TypeError`` for a type that has none."""
+def schema_of(what: str, kind: Any) -> str:
+    """The form of what may come, as JSON text. Raises ``TypeError`` for a type that has none."""
+    form = {} if kind in FREE else form_of(what, kind).json_schema()
+    return codec.encode(form, name="the form of what may come")
+
+
+def form_of(what: str, kind: Any) -> Form:
+    """The form of a type. Raises ``TypeError`` for one that has none."""
     try:
         form = Form(kind)
         form.json_schema()
     except Formless as error:
-        raise TypeError(f"ask({question!r}): {name_of(kind)} {error}") from None
+        raise TypeError(f"{what}: {name_of(kind)} {error}") from None
     return form
 
 

@@ -18,7 +18,7 @@ from koken.errors import DatabaseUnreachable, LeaseLost, WorkflowChanged
 from koken.executors.base import Answer, Assignment, Broken, Host, Parked, Parting, Undoing
 from koken.executors.failures import failure_of
 from koken.executors.hands import Hands
-from koken.executors.parking import Failed, merged
+from koken.executors.parking import Failed, LeftBehind, Swallowed, merged
 from koken.executors.records import called, undone
 from koken.executors.stopping import Going
 from koken.model.durable import FAILED, MAP, PAST_AN_ERROR, STEP, WAIT, Entry, Kept, Past, key_of
@@ -28,15 +28,12 @@ inside: ContextVar[tuple[object, ...]] = ContextVar("koken_inside", default=())
 """The steps within which this task goes."""
 
 
-class Swallowed(RuntimeError):
-    """A body went on although it was to be left."""
-
-
 class Way:
     """One pass through a body. All contexts of the pass share it."""
 
     __slots__ = (
         "active",
+        "asking",
         "assignment",
         "changed",
         "count",
@@ -75,6 +72,8 @@ class Way:
         self.failures: dict[str, Failed] = {}
         """Steps that failed in this pass for good: recorded if the body is left to wait."""
         self.waits: dict[str, int] = {}
+        self.asking = 0
+        """How many waits there are of which it is just being asked how they stand."""
         self.active: set[object] = set()
         self.idle: set[object] = set()
         self.changed: asyncio.Event | None = None
@@ -158,7 +157,7 @@ class Way:
         if not self.parks:
             return
         if self.hands.strand() in self.left_in:
-            raise Swallowed(self.swallowed())
+            raise Swallowed(self.parks)
         if self.left_in:
             self.part()
 
@@ -211,16 +210,20 @@ class Way:
 
     def drift(self, what: str) -> WorkflowChanged:
         """The steps under this run are not what they were."""
+        facts = self.assignment
+        whole = facts.run_id if facts.step is None else facts.root_id
         return WorkflowChanged(
-            f"{self.assignment.job} was changed while run {self.assignment.run_id} was on its way: "
-            f"{what}. Put the steps back as they were, or start the job anew"
+            f"{facts.job} was changed while run {facts.run_id} was on its way: {what}. Put the "
+            f"steps back as they were, or start anew: koken rerun {whole}"
         )
 
     def finish(self) -> None:
         """The body has returned. Raises ``WorkflowChanged`` when it passed over what is recorded,
-        ``Swallowed`` when it was to be left."""
-        if self.left_in:
-            raise Swallowed(self.swallowed())
+        ``Swallowed`` when it was to be left, ``LeftBehind`` when only a task of it was."""
+        if self.owner in self.left_in:
+            raise Swallowed(self.parks)
+        if self.parks:
+            raise LeftBehind(self.parks)
         missed = [
             key
             for key, each in self.past.kept.items()
@@ -239,10 +242,19 @@ class Way:
         self.notify()
         if any(isinstance(each, Parked) for each in answers):
             await self.keep_failures()
-        await self.hands.until(lambda: not self.active - self.idle, self)
+        try:
+            await self.hands.until(lambda: not self.active - self.idle, self)
+        except asyncio.CancelledError:  # the body itself does not wait for this any more
+            self.parks = [each for each in self.parks if each not in answers]
+            raise
         self.going.check(self.host)
         await self.look_again()
         self.part()
+
+    async def settled(self) -> None:
+        """Until it is known of all waits of its tasks how they stand; cancelled ones are none."""
+        if self.parks or self.asking:
+            await self.hands.until(lambda: not self.asking, self)
 
     async def look_again(self) -> None:
         """Several children are waited for, each seen at its own time: look at all of them at once.
@@ -282,15 +294,6 @@ class Way:
         """Something has begun to wait, or ended."""
         if self.changed is not None:
             self.changed.set()
-
-    def swallowed(self) -> str:
-        """What is told of a body that went on."""
-        waits = merged(self.parks)
-        why = waits.reason if isinstance(waits, Parked) else "what it has done is to be undone"
-        return (
-            f"the body was to be left here ({why}), but it caught the exception that leaves it and "
-            "went on. Let BaseException pass: catch Exception"
-        )
 
     def undone(self) -> Undoing:
         """What is to be undone, in the order in which it was completed; last what is in flight."""

@@ -54,7 +54,8 @@ def wrong_name(name: Any) -> str:
 def in_flight(operation: str) -> bool:
     """Whether an operation of that record may be under way elsewhere."""
     stands = codec.decode(operation)
-    return stands["state"] in ("created", "submitted") and stands["submits"] > 0
+    known = stands["submits"] > 0 or stands["handle"] is not None
+    return known and stands["state"] in ("created", "submitted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +107,12 @@ class Waiting:
     seconds: float | None = None
     until: datetime | None = None
     schema: str = "{}"
-    """The form of an answer, as JSON text."""
+    """The form of what may come, as JSON text."""
     to: str = ""
     reason: str = ""
-    """Why it is asked again."""
+    """Why it waits again: what was wrong with what came before."""
+    before: str = ""
+    """The key of the wait to which that came; a signal is waited for in that one's time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,10 @@ class Again:
     """How many of its items, where it does not go again as a whole."""
     closes: datetime | None = None
     """When its window closes, or has closed; then it goes all the same."""
+    follows: bool = False
+    """Whether it comes after another that goes again."""
+    for_failure: bool = False
+    """Whether it goes only when one before it fails again."""
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -50,7 +54,7 @@ class Then:
     step: str
     effect: Effect | None = None
     not_before: datetime | None = None
-    """What its gate says."""
+    """What its gate says, or when its window opens."""
     closes: datetime | None = None
     """When its window closes, or has closed; then it goes all the same."""
     starts: str | None = None
@@ -104,6 +108,12 @@ class Plan:
     def needs_force(self) -> bool:
         """Whether somebody must say that they mean it."""
         return bool(self.unsafe)
+
+    @property
+    def wants_force(self) -> str:
+        """What is said to somebody who does not."""
+        names = ", ".join(self.unsafe)
+        return f"{self.verb} repeats {names}, which is unsafe; --force with a reason does it"
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""

@@ -25,14 +25,14 @@ from koken.executors.targets import Item
 from koken.model import codec
 from koken.model.durable import Child, Entry, Kept, Met, Past, Waiting, Wanted
 from koken.model.outcome import Cancel, Outcome, Skip
-from koken.model.run import Failure, Run, Trigger, TriggerKind
+from koken.model.run import Failure, Trigger, TriggerKind
 from koken.model.states import State
+from koken.testing.ended import WORKSPACE, ended_run, never
 
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 PLACE = re.compile(r"\{([A-Za-z_][\w.]*)\}")
-WORKSPACE = "default"
 MOST_PASSES = 100_000
 ENDS: Mapping[type[BaseException], State] = {Skip: State.SKIPPED, Cancel: State.CANCELLED}
 
@@ -214,6 +214,8 @@ class Memory:
         came = self.came.get(waiting.kind, {})
         if waiting.kind != "sleep" and waiting.name in came:
             return Met(codec.encode(came[waiting.name], name=waiting.name))
+        if waiting.kind != "sleep" and waiting.seconds is None:
+            raise never(waiting)
         return Met(late=True)
 
     async def child(self, wanted: Wanted) -> Child:
@@ -267,33 +269,3 @@ class CallingThrough(Carrying):
             error = Failure(type=type(failed).__qualname__, message=str(failed))
         text = job.body.dump(result)
         return Child(ended_run(job, plain, state, codec.decode(text), error), 0)
-
-
-def ended_run(
-    job: Job[..., Any], plain: Mapping[str, Any], state: State, result: Any, error: Failure | None
-) -> Run[Any]:
-    """A run as it would stand."""
-    now = datetime.now(UTC)
-    return Run(
-        id=2,
-        job=job.name,
-        version=1,
-        workspace=WORKSPACE,
-        state=state,
-        queue=job.spec.queue,
-        priority=job.spec.priority,
-        attempt=1,
-        max_attempts=job.spec.max_attempts,
-        infra_attempt=0,
-        max_infra_attempts=job.spec.max_infra_attempts,
-        trigger=Trigger(kind=TriggerKind.RUN),
-        args=plain,
-        result=result,
-        error=error,
-        logical_time=now,
-        parent_id=1,
-        root_id=1,
-        created_at=now,
-        started_at=now,
-        ended_at=now,
-    )

@@ -29,6 +29,7 @@ CODES = {
     State.SKIPPED: SKIPPED,
     State.SUCCEEDED: COMPLETED,
 }
+GOING = (State.READY, State.RUNNING, State.WAITING)
 HELD = (WaitCause.GATE, WaitCause.DELAY)
 """Waits before the beginning; the others are in the middle."""
 
@@ -77,11 +78,6 @@ class StepRow:
     def reason(self) -> str:
         """One line on why it stands as it does; empty when all is well."""
         return "" if self.error is None else self.error.in_line
-
-    @property
-    def done(self) -> bool:
-        """Whether it has ended."""
-        return self.state is not None and self.state.ended
 
     @property
     def tried_again(self) -> bool:
@@ -202,8 +198,7 @@ def specs(text: str | None) -> Sequence[StepSpec]:
 
 def going(rows: Sequence[StepRow]) -> list[str]:
     """The names of the steps that may go, and have not ended."""
-    quiet = (None, State.BLOCKED)
-    return [row.name for row in rows if row.state not in quiet and not row.done]
+    return [row.name for row in rows if row.state in GOING]
 
 
 async def undone(db: Database, run: Run[Any]) -> list[StepRow]:

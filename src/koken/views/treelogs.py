@@ -32,14 +32,18 @@ select t.id, l.id as last
     select x.id from koken.log_line x where x.run_id = t.id order by x.id desc limit 1) l
 """
 TAIL = """
-select l.run_id, l.id, l.at, l.level, l.stream, l.lease, l.text
+select l.run_id, l.id, l.at, l.level, l.stream, l.lease, l.text,
+       (select count(*) from koken.attempt a where a.run_id = l.run_id
+           and a.lease < l.lease) as tries
   from unnest($1::bigint[], $2::bigint[]) t (id, last)
   join koken.log_line l on l.run_id = t.id and l.id <= t.last
  order by l.at desc, l.id desc
  limit $3
 """
 AFTER = """
-select l.run_id, l.id, l.at, l.level, l.stream, l.lease, l.text
+select l.run_id, l.id, l.at, l.level, l.stream, l.lease, l.text,
+       (select count(*) from koken.attempt a where a.run_id = l.run_id
+           and a.lease < l.lease) as tries
   from unnest($1::bigint[], $2::bigint[]) t (id, last)
   join koken.log_line l on l.run_id = t.id and l.id > t.last
  order by l.id
@@ -54,6 +58,8 @@ class Said:
     run_id: int
     who: str
     line: LogLine
+    tries: int
+    """How many attempts at the run had ended before."""
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; a line of the run itself is as it is elsewhere."""
@@ -96,5 +102,5 @@ async def tree(db: Database, root: int) -> dict[int, str]:
 def said(row: Mapping[str, Any], names: Mapping[int, str]) -> Said:
     """A row as a line."""
     plain = dict(row)
-    run_id = plain.pop("run_id")
-    return Said(run_id=run_id, who=names[run_id], line=LogLine(**plain))
+    run_id, tries = plain.pop("run_id"), plain.pop("tries")
+    return Said(run_id=run_id, who=names[run_id], line=LogLine(**plain), tries=tries)

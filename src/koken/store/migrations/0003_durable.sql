@@ -13,7 +13,8 @@ create table koken.signal (
   value   jsonb not null,
   by      text not null,
   at      timestamptz not null default koken.now(),
-  taken_by text                                  -- the key of the wait that took it
+  taken_by text,                                 -- the key of the wait that took it
+  refused  text                                  -- why that wait has passed it by
 );
 create index signal_waiting on koken.signal (run_id, name, id) where taken_by is null;
 create index signal_run on koken.signal (run_id);
@@ -129,10 +130,12 @@ begin
 end $$;
 
 -- Records a wait of the body that holds this lease, or looks how a recorded one stands: value is
--- what came, late that its time was up, remaining how many seconds are left. No row: the lease is gone.
+-- what came, late that its time was up, remaining how many seconds are left. With p_before, what came
+-- to that wait was none (p_reason says why): this one goes on for it. No row: the lease is gone.
 create function koken.await_it(
   p_run_id bigint, p_lease int, p_key text, p_ordinal int, p_kind text, p_name text,
-  p_seconds float8, p_until timestamptz, p_schema jsonb, p_for text, p_reason text
+  p_seconds float8, p_until timestamptz, p_schema jsonb, p_for text, p_reason text,
+  p_before text
 ) returns table (value jsonb, late boolean, remaining float8) language plpgsql as $$
 declare
   stands jsonb;
@@ -145,7 +148,15 @@ begin
   select c.value into stands from koken.checkpoint c where c.run_id = p_run_id and c.key = p_key;
   if stands is null then
     until_at := coalesce(p_until, koken.now() + make_interval(secs => p_seconds));
+    if p_kind = 'signal' and p_before <> '' then
+      select (c.value ->> 'until')::timestamptz into until_at
+        from koken.checkpoint c where c.run_id = p_run_id and c.key = p_before;
+      update koken.signal s set refused = p_reason where s.run_id = p_run_id and s.taken_by = p_before;
+    end if;
     stands := jsonb_build_object('kind', p_kind, 'name', p_name, 'until', until_at);
+    if p_kind = 'signal' then
+      stands := stands || jsonb_build_object('schema', p_schema);
+    end if;
     insert into koken.checkpoint (run_id, key, value, lease, ordinal)
     values (p_run_id, p_key, stands, p_lease, p_ordinal);
     if p_kind = 'question' then
@@ -154,13 +165,17 @@ begin
     end if;
   else
     until_at := (stands ->> 'until')::timestamptz;
+    if p_kind = 'signal' and stands -> 'value' is null and stands -> 'schema' <> p_schema then
+      stands := stands || jsonb_build_object('schema', p_schema);
+      update koken.checkpoint c set value = stands where c.run_id = p_run_id and c.key = p_key;
+    end if;
   end if;
   value := stands -> 'value';
   late := coalesce((stands ->> 'late')::boolean, false);
   remaining := extract(epoch from until_at - koken.now());
   if value is null and not late then
     if p_kind = 'signal' then
-      update koken.signal s set taken_by = p_key
+      update koken.signal s set taken_by = p_key, refused = null
        where s.id = (select n.id from koken.signal n
                       where n.run_id = p_run_id and n.name = p_name and n.taken_by is null
                       order by n.id limit 1)
