@@ -44,6 +44,18 @@ async def through(ctx: AsyncContext) -> str:
     return await ctx.step("kid", load, day="sunday")
 
 
+def paid() -> str:
+    return "paid"
+
+
+@app.job(effect="unsafe")
+async def pay(ctx: AsyncContext) -> str:
+    """Two payments, and then a mistake."""
+    for name in ("first", "second"):
+        await ctx.step(name, paid)
+    raise ValueError("no receipt")
+
+
 @app.workflow
 def week() -> None:
     """With a durable step."""
@@ -176,3 +188,13 @@ def test_a_child_that_was_started_anew_goes_again_alone(client: TestClient) -> N
     client.retry(first)
     assert client.fast_forward(first).state == "succeeded"
     assert (client.get(run).state, client.get(second).state) == ("failed", "failed")
+
+
+def test_recorded_steps_of_an_unsafe_body_are_repeated_with_force_only(client: TestClient) -> None:
+    run = client.run(pay)
+    plan = client.plan("retry", run, from_step="second")
+    assert (plan.keeps, plan.may_repeat, plan.needs_force) == (("first",), ("second",), True)
+    with pytest.raises(Refused, match="retry repeats second, which is unsafe; --force"):
+        client.retry(run, from_step="second")
+    again = client.retry(run, from_step="second", force=True, reason="the bank lost it")
+    assert again.state == "ready"

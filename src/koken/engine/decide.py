@@ -117,9 +117,9 @@ async def retry_plain(change: Change, run: Part, step: str | None) -> None:
     gone = {step, *undone}
     place = next((no for no, key in enumerate(keys) if recorded_name(key) in gone), len(keys))
     change.keeps += steps_of(keys[:place])
-    change.again += [Again(step=name) for name in steps_of(keys[place:])]
+    effect = await change.ground.effect(run)
+    change.again += [Again(step=name, effect=effect) for name in steps_of(keys[place:])]
     if step is None and run.begun:
-        effect = await change.ground.effect(run)
         change.again.append(Again(step=run.job, effect=effect))
     await change.above(run)
 
