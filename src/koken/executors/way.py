@@ -240,10 +240,14 @@ class Way:
         self.parks += answers
         self.idle.update(inside.get())
         self.notify()
-        if any(isinstance(each, Parked) for each in answers):
+        waits = any(isinstance(each, Parked) for each in answers)
+        if waits:
             await self.keep_failures()
         try:
-            await self.hands.until(lambda: not self.active - self.idle, self)
+            # what its other tasks are about to wait for is known before it waits
+            await self.hands.until(
+                lambda: not (self.active - self.idle or (waits and self.asking)), self
+            )
         except asyncio.CancelledError:  # the body itself does not wait for this any more
             self.parks = [each for each in self.parks if each not in answers]
             raise
