@@ -1,4 +1,4 @@
-"""The lines of a run and of all runs below it, each with whose it is, in order of time."""
+"""The lines of a run and of all runs below it, each with whose it is, as they came."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ select l.run_id, l.id, l.at, l.level, l.stream, l.lease, l.text,
            and a.lease < l.lease) as tries
   from unnest($1::bigint[], $2::bigint[]) t (id, last)
   join koken.log_line l on l.run_id = t.id and l.id <= t.last
- order by l.at desc, l.id desc
+ order by l.id desc
  limit $3
 """
 AFTER = """
@@ -90,8 +90,7 @@ async def after(db: Database, place: Place, *, limit: int) -> tuple[list[Said], 
     ids = list(names)
     found = await rows(db, AFTER, ids, [place.last.get(each, 0) for each in ids], limit)
     last = {**place.last, **{row["run_id"]: row["id"] for row in found}}
-    lines = sorted((said(row, names) for row in found), key=lambda each: each.line.at)
-    return lines, replace(place, names=names, last=last)
+    return [said(row, names) for row in found], replace(place, names=names, last=last)
 
 
 async def tree(db: Database, root: int) -> dict[int, str]:
