@@ -7,18 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from koken.config import ENVIRONMENT, READERS, Config, load
+from koken.config import ENVIRONMENT, READERS, WEB_ENVIRONMENT, Config, load
 from koken.errors import DeclarationError
 from koken.model.timing import FAST
+from koken.model.web import READERS as WEB_READERS
 
 PAGE = Path("docs/reference/settings.md").read_text(encoding="utf-8")
 EXAMPLE = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)[0]
 
 
 def test_the_page_names_every_setting_and_no_other() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (?:`(\w+)`)? ?\|", PAGE, re.MULTILINE)
-    assert [key for key, _ in rows] == list(READERS)
-    assert {variable: key for key, variable in rows if variable} == ENVIRONMENT
+    whole, _, doors = PAGE.partition("\n## web\n")
+    for text, readers, environment in (
+        (whole, READERS, ENVIRONMENT),
+        (doors, WEB_READERS, WEB_ENVIRONMENT),
+    ):
+        rows = re.findall(r"^\| `(\w+)` \| (?:`(\w+)`|see below)? ?\|", text, re.MULTILINE)
+        assert [key for key, _ in rows] == list(readers)
+        assert {variable: key for key, variable in rows if variable} == environment
 
 
 def test_the_example_of_the_page_is_read(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from koken.errors import DeclarationError
 from koken.model.duration import seconds
 from koken.model.timing import DEFAULT, PROFILES, Timing
+from koken.model.web import Web, read_web
 
 DAY = 86400.0
 SLOTS = range(1, 100_001)
@@ -55,6 +56,7 @@ class Config:
     """Seconds that ended runs (by outcome), log lines and ticks are kept."""
     limits: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """``[queues.NAME]``: limit, rate and burst, for all workers together."""
+    web: Web = field(default_factory=Web)
 
     def with_settings(self, settings: Mapping[str, Any], source: str) -> Config:
         """A copy with what ``settings`` says. Raises ``DeclarationError`` naming key and source."""
@@ -210,6 +212,7 @@ READERS: dict[str, Any] = {
     "timing": read_timing,
     "keep": read_keep,
     "queues": read_limits,
+    "web": lambda value, config: {"web": read_web(value, config.web)},
 }
 ENVIRONMENT = {
     "KOKEN_APP": "app",
@@ -219,6 +222,14 @@ ENVIRONMENT = {
     "KOKEN_SCHEMA": "schema",
     "KOKEN_WORKSPACE": "workspace",
     "KOKEN_TIMING": "timing",
+}
+WEB_ENVIRONMENT = {
+    "KOKEN_WEB_HOST": "host",
+    "KOKEN_WEB_PORT": "port",
+    "KOKEN_WEB_URL": "url",
+    "KOKEN_OIDC_ISSUER": "issuer",
+    "KOKEN_OIDC_CLIENT_ID": "client_id",
+    "KOKEN_OIDC_CLIENT_SECRET": "client_secret",
 }
 
 
@@ -242,7 +253,12 @@ def load(
         for variable, key in ENVIRONMENT.items()
         if environment.get(variable)
     }
-    config = config.with_settings(named, "environment")
+    doors = {
+        key: environment[variable]
+        for variable, key in WEB_ENVIRONMENT.items()
+        if environment.get(variable)
+    }
+    config = config.with_settings(named | ({"web": doors} if doors else {}), "environment")
     return config.with_settings(dict(settings or {}), "settings of the app")
 
 

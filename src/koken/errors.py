@@ -12,6 +12,10 @@
     ├── RunEnded                  a run did not succeed: RunFailed, RunSkipped, RunCancelled
     ├── WorkflowChanged           steps under a run in flight were renamed or reordered
     ├── LeaseLost                 this attempt no longer owns its run
+    ├── NotSignedIn               over HTTP: nobody knows who asks
+    ├── Forbidden                 over HTTP: who asks may not do that
+    ├── TooMany                   over HTTP: too often in a short time
+    ├── ConsoleUnreachable        over HTTP: no answer from the console
     └── DatabaseUnreachable       no answer from PostgreSQL
 
 A message says what happened, to which job or run, and what to do.
@@ -157,6 +161,42 @@ class LeaseLost(KokenError):
     code = "lease_lost"
     status = 409
     exit_code = 4
+
+
+class NotSignedIn(KokenError):
+    """Nobody knows who asks: no credentials, or none that are good any more."""
+
+    code = "not_signed_in"
+    status = 401
+    exit_code = 2
+
+
+class Forbidden(KokenError):
+    """Who asks is known, and may not do that."""
+
+    code = "forbidden"
+    status = 403
+    exit_code = 2
+
+
+class TooMany(KokenError):
+    """Asked too often; ``after`` is how many seconds to wait before the next try."""
+
+    code = "too_many"
+    status = 429
+    exit_code = 4
+
+    def __init__(self, message: str, *, after: float) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class ConsoleUnreachable(KokenError):
+    """The console at an address does not answer."""
+
+    code = "console_unreachable"
+    status = 503
+    exit_code = 5
 
 
 class DatabaseUnreachable(KokenError):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -44,8 +45,11 @@ def test_a_whole_day(dev: Path, terminal: Koken) -> None:
             r"/postgres",
             lines[2],
         )
-        assert lines[3:5] == ["4 jobs:", "  broken  start it: koken run broken"]
-        assert re.fullmatch(r"  report  next in \d+ (s|min|h) \(0 2 \* \* \*, UTC\)", lines[6])
+        assert re.fullmatch(r"Console:  http://127\.0\.0\.1:\d+", lines[3])
+        with urlopen(f"{lines[3].split()[1]}/") as answer:
+            assert (answer.status, b"All quiet" in answer.read()) == (200, True)
+        assert lines[4:6] == ["4 jobs:", "  broken  start it: koken run broken"]
+        assert re.fullmatch(r"  report  next in \d+ (s|min|h) \(0 2 \* \* \*, UTC\)", lines[7])
         assert terminal("run", "report", "--wait").code == 0
         assert terminal("run", "greet", "name=bob", "--wait").code == 0
         shown = wait_for_line(child.stdout, "✓ greet 2")

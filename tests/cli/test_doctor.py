@@ -8,7 +8,7 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from koken.cli import doctor
+from koken.views import examination
 from tests.cli.conftest import Koken, Said, change, value
 from tests.support.pgbouncer import pgbouncer
 
@@ -65,7 +65,7 @@ def test_no_server(terminal: Koken, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_old_transaction(koken: Koken, well: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "LONG_OPEN", 0.0)
+    monkeypatch.setattr(examination, "LONG_OPEN", 0.0)
     with psycopg.connect(well, application_name="report") as neighbour:
         pid = neighbour.execute("select pg_backend_pid()").fetchone()
         assert pid is not None

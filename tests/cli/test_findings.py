@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from koken.cli import findings
-from koken.cli.findings import Finding
 from koken.config import Config
 from koken.store.migrate import Standing, migrations
+from koken.views import findings
+from koken.views.findings import Finding
 from koken.views.floor import QueueRow, WorkerRow
 from koken.views.health import Holder, LogFacts, RunFacts, ServerFacts
 

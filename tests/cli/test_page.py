@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import typer
 from typer.main import get_command
@@ -32,16 +33,19 @@ def on_the_page() -> dict[str, set[str]]:
 def in_the_program() -> dict[str, set[str]]:
     """Command → its options, as the parser has them."""
     whole: typer.core.TyperGroup = get_command(program.program_for(""))  # type: ignore[assignment]
-    return {
-        name: {
-            option
-            for parameter in command.params
-            if parameter.param_type_name == "option"
-            for option in parameter.opts
-            if option != "--help"
-        }
-        for name, command in whole.commands.items()
+    return {name: options_of(command) for name, command in whole.commands.items()}
+
+
+def options_of(command: Any) -> set[str]:
+    """The options of a command, and of those below it."""
+    own = {
+        option
+        for parameter in command.params
+        if parameter.param_type_name == "option"
+        for option in parameter.opts
+        if option != "--help"
     }
+    return own.union(*map(options_of, getattr(command, "commands", {}).values()))
 
 
 def test_commands_and_options() -> None:

@@ -224,7 +224,7 @@ def test_retry_many(
     ]
     asyncio.run(worked(database_url))
     told = night("bulk").lines[1].split()
-    assert told[:8] == ["1", "done", "7/7", "0", "0", "50/s", "anna", "job:fetch"]
+    assert told[:9] == ["1", "retry", "done", "7/7", "0", "0", "50/s", "anna", "job:fetch"]
     assert night("bulk", "--json").json["items"][0]["state"] == "done"
     assert night("bulk", "stop", "1").code == 4
     assert night("bulk", "stop").code == 2
@@ -237,6 +237,26 @@ def test_retry_many(
     ):
         said = night("retry", "--where", query, "--dry-run", *words)
         assert (said.code, said.err[: len(start)]) == (2, start)
+
+
+def test_cancel_and_skip_many(night: Koken, drain: Callable[[], None]) -> None:
+    for n in range(2):
+        night("run", "pay", f"n={n}", "--delay", "1h")
+    where = ("--where", "job:pay", "--reason", "wrong market")
+    assert night("cancel", *where, "--dry-run").lines[0] == "2 runs would be cancelled: pay 2"
+    assert night("cancel", *where, "--yes").lines == [
+        "bulk 1 cancels 2 runs at 5/s. Follow it: koken bulk 1"
+    ]
+    assert night("bulk", "1").lines == ["bulk 1 is running; 0 of 2 runs cancelled."]
+    assert night("skip", *where, "--yes").lines == ["0 runs would be skipped past what failed"]
+    for words, said in (
+        (["cancel"], "say which run, or --where QUERY"),
+        (["cancel", "1", "--dry-run"], "--dry-run is for --where here: a cancel has no plan"),
+        (["cancel", "1", *where], "--where says which runs; leave out RUN"),
+        (["skip", *where, "--force"], "--force is for one run at a time; leave out --where"),
+    ):
+        refused = night(*words)
+        assert (refused.code, refused.err) == (2, f"koken: {said}\n")
 
 
 def test_refusals_are_foreseen_and_told(

@@ -72,8 +72,9 @@ def test_prune(koken: Koken, work: Callable[..., None], database_url: str) -> No
         "create table koken.log_line_20200101 (like koken.log_line);"
         "alter table koken.log_line attach partition koken.log_line_20200101"
         " for values from ('2020-01-01') to ('2020-01-02');"
-        "insert into koken.tick (schedule_id, due_at, until_at, verdict)"
-        " select min(id), now() - n * interval '100 d', now(), 'skipped'"
+        "insert into koken.tick (schedule_id, due_at, until_at, verdict, fired_at)"
+        " select min(id), now() - n * interval '100 d', now(), 'skipped',"
+        "   now() - n * interval '100 d'"
         " from koken.schedule, generate_series(0, 2) n group by n",
     )
     told = "2 runs, 2 ticks and 1 day of log lines.\n"

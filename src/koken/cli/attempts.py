@@ -7,9 +7,10 @@ from typing import Any
 
 from rich.text import Text
 
-from koken.cli import output, words
+from koken.cli import output
 from koken.cli.output import DIM, Column
 from koken.model.run import Run
+from koken.views import words
 from koken.views.events import EventRow
 from koken.views.runs import AttemptRow
 

@@ -1,15 +1,16 @@
-"""``koken bulk``, and ``koken retry --where``: repairs of many runs at a rate."""
+"""``koken bulk``, and ``koken retry|cancel|skip --where``: what is done to many runs at a rate."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from koken.cli import output, words
+from koken.cli import output
 from koken.cli.common import Common
 from koken.cli.output import Column
 from koken.cli.place import with_client
@@ -17,17 +18,17 @@ from koken.client.asked import speed_of
 from koken.client.awaiting import AsyncClient
 from koken.engine import bulk as engine
 from koken.errors import InvalidArguments
-from koken.model.bulk import Bulk
-from koken.views import bulks
-from koken.views.bulks import Preview
+from koken.model.bulk import Bulk, BulkVerb
+from koken.views import bulks, words
+from koken.views.bulks import FORESEEN, Preview
 
-FORESEEN = 200
-"""Runs of which a preview says whether they would be refused."""
 REASONS = 10
 """Reasons that are told one by one."""
+DONE = {"retry": "retried", "cancel": "cancelled", "skip": "skipped past what failed"}
 VERBS = ("list", "pause", "resume", "stop")
 COLUMNS = (
     Column("ID"),
+    Column("VERB"),
     Column("STATE"),
     Column("DONE", right=True),
     Column("FAILED AGAIN", right=True),
@@ -37,6 +38,18 @@ COLUMNS = (
     Column("QUERY", gives=True),
 )
 
+RunOrNone = Annotated[
+    str | None, typer.Argument(metavar="[RUN]", help="Its number, or a job for its last run.")
+]
+WhereText = Annotated[
+    str,
+    typer.Option("--where", metavar="QUERY", help="Many runs: job:report state:failed since:2h."),
+]
+Rate = Annotated[
+    str, typer.Option("--rate", metavar="RATE", help="With --where: how fast; default 5/s.")
+]
+Yes = Annotated[bool, typer.Option("--yes", help="With --where: do not ask.")]
+
 
 def bulk(
     ctx: typer.Context,
@@ -44,7 +57,7 @@ def bulk(
     number: Annotated[int | None, typer.Argument(metavar="[ID]")] = None,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="Why, for the record.")] = "",
 ) -> None:
-    """List the repairs of many runs, show one, or pause, resume or stop it."""
+    """List what is done to many runs, show one of it, or pause, resume or stop it."""
     common: Common = ctx.obj
     if verb.isascii() and verb.isdecimal() and number is None:
         tell(common, *with_client(common, lambda client: whole(client, int(verb))))
@@ -75,7 +88,7 @@ async def move(client: AsyncClient, verb: str, number: int, reason: str) -> Bulk
 
 
 async def whole(client: AsyncClient, number: int) -> tuple[Bulk, Mapping[str, int]]:
-    """A bulk, and why runs of it were not retried."""
+    """A bulk, and why runs of it were left as they are."""
     found = await client.bulk(number)
     return found, await engine.refusals(client.link.db, found.id)
 
@@ -84,6 +97,7 @@ def row_of(each: Bulk) -> list[str]:
     """A bulk as a row."""
     return [
         str(each.id),
+        each.verb,
         each.state,
         f"{each.done:,}/{each.total:,}",
         f"{each.failed_again:,}",
@@ -101,10 +115,11 @@ def tell(common: Common, each: Bulk, refusals: Mapping[str, int] | None = None) 
         output.as_json({**each.to_json(), **more})
         return
     why = f": {words.plain(each.stopped_reason)}" if each.stopped_reason else ""
+    again = f", {each.failed_again:,} failed again" if each.verb == "retry" else ""
     output.say(
         (f"bulk {each.id}", "bold"),
-        f" is {each.state}{why}; {each.done:,} of {words.counted(each.total, 'run')} retried, "
-        f"{each.failed_again:,} failed again.",
+        f" is {each.state}{why}; {each.done:,} of {words.counted(each.total, 'run')} "
+        f"{DONE[each.verb]}{again}.",
     )
     if refusals:
         output.say(f"{words.counted(each.refused, 'run')} refused:")
@@ -112,7 +127,7 @@ def tell(common: Common, each: Bulk, refusals: Mapping[str, int] | None = None) 
 
 
 def reasons(refusals: Mapping[str, int]) -> None:
-    """Why runs are not retried, and how many for each reason; the most first."""
+    """Why runs are left as they are, and how many for each reason; the most first."""
     told = sorted(refusals.items(), key=lambda each: (-each[1], each[0]))
     for why, count in told[:REASONS]:
         output.say(f"  {count:,}  {words.plain(why)}")
@@ -120,48 +135,79 @@ def reasons(refusals: Mapping[str, int]) -> None:
         output.say(f"  and {words.counted(len(told) - REASONS, 'other reason')}")
 
 
-def retry_where(
-    common: Common, query: str, *, rate: str, reason: str, sure: bool, dry_run: bool
-) -> None:
-    """Show what a query is about, ask, and have it retried by workers."""
-    speed_of(rate)
-    looks = dry_run or not sure
-    found, refusals = with_client(common, lambda client: look(client, query, looks))
-    if dry_run or not found.ids:
-        show(common, found, refusals)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """What ``--where`` says of many runs, and how sure somebody is."""
+
+    verb: BulkVerb
+    query: str
+    rate: str
+    reason: str
+    sure: bool
+    dry_run: bool
+
+
+def many(common: Common, verb: BulkVerb, run: str | None, where: str, **how: Any) -> bool:
+    """Do it to all runs that match, if ``--where`` says so. Raises ``InvalidArguments``."""
+    if not where:
+        return False
+    if run is not None:
+        raise InvalidArguments("--where says which runs; leave out RUN")
+    of_many(common, Where(verb=verb, query=where, **how))
+    return True
+
+
+def of_many(common: Common, asked: Where) -> None:
+    """Show what a query is about, ask, and have it done by workers."""
+    verb = asked.verb
+    speed_of(asked.rate)
+    looks = asked.dry_run or not asked.sure
+    found, refusals = with_client(common, lambda client: look(client, asked, looks))
+    if asked.dry_run or not found.ids:
+        show(common, verb, found, refusals)
         return
-    if not reason:
-        raise InvalidArguments("a retry of many runs wants a --reason, for the record")
-    if not sure:
-        show(common, found, refusals)
+    if not asked.reason:
+        raise InvalidArguments(f"a {verb} of many runs wants a --reason, for the record")
+    if not asked.sure:
+        show(common, verb, found, refusals)
         if not sys.stdin.isatty():
             raise InvalidArguments("nothing was done: --yes says that you mean it")
-        typer.confirm(f"Retry {words.counted(len(found.ids), 'run')} at {rate}?", abort=True)
-    made = with_client(common, lambda client: client.retry_where(query, rate=rate, reason=reason))
+        runs = words.counted(len(found.ids), "run")
+        typer.confirm(f"{verb.capitalize()} {runs} at {asked.rate}?", abort=True)
+    made = with_client(
+        common, lambda client: client.made_bulk(verb, asked.query, asked.rate, asked.reason)
+    )
     if common.json:
         output.as_json(made.to_json())
         return
+    does = {"retry": "retries", "cancel": "cancels", "skip": "skips what failed of"}[verb]
+    stops = "; it stops by itself when they fail again" if verb == "retry" else ""
     output.say(
         (f"bulk {made.id}", "bold"),
-        f" retries {words.counted(made.total, 'run')} at {made.rate:g}/s; it stops by itself when "
-        f"they fail again. Follow it: koken bulk {made.id}",
+        f" {does} {words.counted(made.total, 'run')} at {made.rate:g}/s{stops}. "
+        f"Follow it: koken bulk {made.id}",
     )
 
 
-async def look(client: AsyncClient, query: str, foresee: bool) -> tuple[Preview, Mapping[str, int]]:
+async def look(
+    client: AsyncClient, asked: Where, foresee: bool
+) -> tuple[Preview, Mapping[str, int]]:
     """What a query is about, and why some of the first runs would be refused."""
-    found = await bulks.preview(client.link.views, query, workspace=client.workspace)
+    found = await bulks.preview(
+        client.link.views, asked.query, workspace=client.workspace, verb=asked.verb
+    )
     if not foresee:
         return found, {}
-    return found, await engine.foresee(client.link.db, found.ids[:FORESEEN])
+    return found, await engine.foresee(client.link.db, asked.verb, found.ids[:FORESEEN])
 
 
-def show(common: Common, found: Preview, refusals: Mapping[str, int]) -> None:
+def show(common: Common, verb: BulkVerb, found: Preview, refusals: Mapping[str, int]) -> None:
     """Print what a bulk would be about."""
     if common.json:
         output.as_json({**found.to_json(), "refusals": dict(refusals)})
         return
-    output.say(f"{words.counted(len(found.ids), 'run')} would be retried{of_jobs(found.jobs)}")
+    done = f"{words.counted(len(found.ids), 'run')} would be {DONE[verb]}"
+    output.say(f"{done}{of_jobs(found.jobs)}")
     now = datetime.now(UTC)
     for run in found.first:
         output.say("  ", output.titled(run), (words.standing(run, now), output.style_of(run)))

@@ -10,15 +10,15 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from koken.cli import output, words
+from koken.cli import output
 from koken.cli.common import Common
-from koken.cli.expressions import instant
 from koken.cli.lists import Limit, checked_limit
 from koken.cli.output import Column
 from koken.cli.place import with_client
 from koken.model.firing import MOST_COUNTED
 from koken.model.run import stamp
-from koken.views import catalog
+from koken.model.upcoming import instant
+from koken.views import catalog, words
 from koken.views.catalog import ScheduleRow, TickRow
 
 VERDICTS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from contextlib import ExitStack, suppress
+from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated
@@ -13,8 +13,9 @@ from typing import Annotated
 import typer
 
 from koken.app import App
-from koken.cli import output, private, servicelog, words
+from koken.cli import output, private, servicelog
 from koken.cli.common import Common
+from koken.cli.doors import Doors, bound
 from koken.cli.live import Live, list_jobs
 from koken.cli.minding import mind
 from koken.cli.output import DIM
@@ -22,15 +23,16 @@ from koken.cli.place import SETTING, app_and_config, stated
 from koken.cli.service import begin, end
 from koken.cli.stopping import STOP
 from koken.cli.tables import direct
+from koken.cli.web import Port, listening_at
 from koken.cli.worker import Queues, changed
 from koken.client.awaiting import AsyncClient
 from koken.config import Config
 from koken.embedded.server import Server
-from koken.errors import DatabaseUnreachable
+from koken.errors import DatabaseUnreachable, DeclarationError
 from koken.model.timing import DEFAULT, FAST
 from koken.runtime.worker import Worker
 from koken.store import migrate
-from koken.views import catalog
+from koken.views import catalog, words
 
 SLOTS = 10
 """Slots of a queue that the settings do not name."""
@@ -42,8 +44,9 @@ def dev(
     grace: Annotated[
         str, typer.Option(metavar="DURATION", help="How long bodies may go on after Ctrl-C.")
     ] = "3s",
+    port: Port = None,
 ) -> int:
-    """Run an app with a private PostgreSQL and a worker, and show what happens."""
+    """Run an app with a private PostgreSQL, a worker and the console, and show what happens."""
     common: Common = ctx.obj
     servicelog.begin(as_json=False, level=logging.WARNING)
     with ExitStack() as stack:
@@ -51,12 +54,14 @@ def dev(
         if STOP.asked:
             return 0
         config = changed(with_all_queues(config, app), queue, grace)
+        config = listening_at(config, "", port)
         output.say(
             ("koken dev", "bold"), f"  {app.name or 'app'} · {where}", (" · Ctrl-C ends it", DIM)
         )
         if server is not None:
             output.say((f"For your programs:  export {SETTING}={server.url}", DIM))
-        return asyncio.run(go(app, config, common, server))
+        doors = console(app, config, common, asked=port is not None)
+        return asyncio.run(go(app, config, common, server, doors))
 
 
 def surroundings(common: Common, stack: ExitStack) -> tuple[App, Config, str, Server | None]:
@@ -86,13 +91,45 @@ def with_all_queues(config: Config, app: App) -> Config:
     return replace(config, queues={**named, **config.queues}, timing=timing)
 
 
-async def go(app: App, config: Config, common: Common, server: Server | None) -> int:
+def console(app: App, config: Config, common: Common, *, asked: bool) -> Doors | None:
+    """The doors of the console, on another port where the usual one is taken; told here.
+
+    None, with a word of how to get it, where the extra is not installed.
+    """
+    try:
+        doors = bound_nearby(app, config, common, asked=asked)
+    except DeclarationError as error:
+        if asked:
+            raise
+        output.say((f"No console: {error}", DIM))
+        return None
+    output.say(("Console:  ", DIM), doors.address)
+    return doors
+
+
+def bound_nearby(app: App, config: Config, common: Common, *, asked: bool) -> Doors:
+    """The doors, bound on any free port where the usual one is taken and nobody named it."""
+    try:
+        return bound(app, config, common)
+    except DeclarationError:
+        if asked:
+            raise
+        return bound(app, listening_at(config, "", 0), common)
+
+
+async def go(
+    app: App, config: Config, common: Common, server: Server | None, doors: Doors | None
+) -> int:
     """Migrate, work, show, and end when asked to, or with the server; returns the exit code."""
     await migrate.migrate(direct(config), config.schema)
     worker = await begin(app, config, STOP)
     if worker is None:
         return 0
-    async with AsyncClient(app, by=common.who) as client:
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(AsyncClient(app, by=common.who))
+        if doors is not None:
+            await doors.who_may()
+            await stack.enter_async_context(doors.open())
         live = Live(client.link.views)
         await live.begin()
         await greet(client, app)

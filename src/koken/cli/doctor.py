@@ -7,17 +7,16 @@ from dataclasses import replace
 
 import typer
 
-from koken.cli import findings, output, words
+from koken.cli import output
 from koken.cli.common import Common
-from koken.cli.findings import FAR_BACK, LATE, LONG_OPEN, Finding
 from koken.cli.floor import FULL
 from koken.cli.output import DIM
 from koken.cli.place import place
-from koken.cli.tables import standing
 from koken.config import Config
 from koken.errors import DatabaseUnreachable, DeclarationError
 from koken.store.database import Database
-from koken.views import floor, health
+from koken.views import examination, words
+from koken.views.findings import Finding
 
 WIDTH = 15
 
@@ -53,12 +52,10 @@ async def examine(config: Config) -> tuple[list[Finding], int]:
     db = database(config)
     try:
         try:
-            facts = await health.server(db)
+            found = await examination.examine(db, config)
         except DeclarationError:  # a pooler that the settings do not tell of
             db = database(replace(config, pooled=True))
-            facts = await health.server(db)
-        found = findings.of_server(facts, config, at)
-        found += await of_tables(db, replace(config, pooled=db.pooled), facts.autovacuum)
+            found = await examination.examine(db, config)
     except DatabaseUnreachable as error:
         remedy = "is it running, and is KOKEN_DATABASE_URL right?"
         return [Finding("connection", False, f"{at}: {plain(error)}", remedy)], error.exit_code
@@ -81,24 +78,6 @@ def database(config: Config) -> Database:
         planner="default",
         pooled=config.pooled,
     )
-
-
-async def of_tables(db: Database, config: Config, autovacuum: bool) -> list[Finding]:
-    """What Koken's own tables tell, where there are any."""
-    held = await health.holders(db, seconds=LONG_OPEN, transactions=FAR_BACK)
-    around = findings.of_holders(held)
-    schema = findings.of_schema(await standing(config))
-    if not schema.good:
-        return [schema, *around]
-    return [
-        schema,
-        *findings.of_workers(await floor.workers(db), await health.unserved(db)),
-        *findings.of_queues(await floor.queues(db)),
-        *findings.of_schedules(await health.problems(db), await health.late(db, seconds=LATE)),
-        *around,
-        *findings.of_log(await health.log(db)),
-        *findings.of_runs(await health.runs(db), autovacuum=autovacuum),
-    ]
 
 
 COMMANDS = {"doctor": doctor}

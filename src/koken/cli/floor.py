@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from koken.cli import output, words
+from koken.cli import output
 from koken.cli.common import Common
 from koken.cli.output import Column
 from koken.cli.place import with_client
-from koken.views import floor
+from koken.views import floor, words
+from koken.views.findings import taken
 from koken.views.floor import QueueRow, WorkerRow
 
 FULL = "▲"
@@ -68,13 +69,6 @@ def show_queues(found: Sequence[QueueRow], now: datetime) -> None:
     for row in found:
         if row.full:
             output.say(f"{FULL} {taken(row)}")
-
-
-def taken(row: QueueRow) -> str:
-    """That a queue is full, in a sentence."""
-    many = f"All {row.slots} slots of queue {row.name} are"
-    told = many if row.slots > 1 else f"The one slot of queue {row.name} is"
-    return f"{told} taken; {words.capped(row.ready)} ready."
 
 
 def rate(starts: float) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from koken.cli import output, words
+from koken.cli import output
 from koken.cli.common import Common
 from koken.cli.lists import checked_limit
 from koken.cli.output import DIM, GAP
@@ -21,7 +21,7 @@ from koken.errors import InvalidArguments, KokenError
 from koken.model.duration import seconds
 from koken.model.run import Run
 from koken.model.states import State
-from koken.views import treelogs
+from koken.views import treelogs, words
 from koken.views.treelogs import Said
 
 LOOK = 0.3

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from koken.cli import output, words
+from koken.cli import output
 from koken.cli.common import Common
 from koken.cli.output import DIM, GAP, STYLES
 from koken.cli.place import NoDatabase, address_of_app, read_app, with_client
@@ -20,6 +20,7 @@ from koken.cli.steplines import draw_undone
 from koken.client.awaiting import AsyncClient
 from koken.errors import DatabaseUnreachable, InvalidArguments
 from koken.model.run import Run
+from koken.views import words
 from koken.views.drawing import Piece, draw, summary
 from koken.views.drawingsvg import svg
 from koken.views.graph import Graph, graph_of_job, graph_of_run, graph_of_steps

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from koken.cli import floor as shown
-from koken.cli import output, words
+from koken.cli import output
 from koken.cli.common import Common
 from koken.cli.mend import Reason
 from koken.cli.place import with_client
@@ -17,7 +17,7 @@ from koken.client.awaiting import AsyncClient
 from koken.config import read_rate
 from koken.engine import queues, schedules
 from koken.errors import InvalidArguments, NotFound, Refused
-from koken.views import catalog, floor
+from koken.views import catalog, floor, words
 from koken.views.floor import QueueRow
 
 NONE = "none"

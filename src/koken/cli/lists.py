@@ -10,14 +10,14 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from koken.cli import output, words
+from koken.cli import output
 from koken.cli.common import Common
 from koken.cli.output import Column
 from koken.cli.place import with_client
 from koken.errors import InvalidArguments
 from koken.model.run import Run
 from koken.model.states import State
-from koken.views import catalog
+from koken.views import catalog, words
 from koken.views.catalog import JobRow
 from koken.views.query import is_id
 from koken.views.runs import MOST

@@ -10,14 +10,14 @@ from typing import Any
 
 from rich.text import Text
 
-from koken.cli import output, words
+from koken.cli import output
 from koken.cli.output import DIM, GAP
 from koken.cli.show import log_line
 from koken.errors import DatabaseUnreachable
 from koken.model.run import Run
 from koken.model.states import State
 from koken.store.database import Database
-from koken.views import activity, logs
+from koken.views import activity, logs, words
 from koken.views.catalog import JobRow, ScheduleRow
 
 LOOK = 0.25

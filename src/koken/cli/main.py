@@ -18,7 +18,7 @@ from koken.cli.common import hoist
 from koken.cli.stopping import STOP
 from koken.errors import InvalidArguments, KokenError
 
-WORKING = ("dev", "worker")
+WORKING = ("dev", "web", "worker")
 """Commands that a signal stops in an orderly way, from their first moment on."""
 TRACEBACK = "KOKEN_TRACEBACK"
 INTERRUPTED = 130

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from koken.cli import bulk, output, plans, words
+from koken.cli import output, plans
+from koken.cli.bulk import Rate, RunOrNone, WhereText, Yes, many
 from koken.cli.common import Common
 from koken.cli.place import with_client
 from koken.cli.show import Named, known_number
@@ -23,6 +24,7 @@ from koken.errors import InvalidArguments, Refused
 from koken.model.plan import Plan
 from koken.model.run import Run
 from koken.model.states import State
+from koken.views import words
 
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for the record.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
@@ -35,9 +37,30 @@ StepName = Annotated[
 ]
 
 
-def cancel(ctx: typer.Context, run: Named, reason: Reason = "") -> None:
+def cancel(
+    ctx: typer.Context,
+    run: RunOrNone = None,
+    where: WhereText = "",
+    rate: Rate = "5/s",
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+) -> None:
     """End a run for good; one that runs is asked to stop."""
-    change(ctx.obj, lambda client: cancelled(client, run, reason))
+    common: Common = ctx.obj
+    if many(common, "cancel", run, where, rate=rate, reason=reason, sure=yes, dry_run=dry_run):
+        return
+    if dry_run:
+        raise InvalidArguments("--dry-run is for --where here: a cancel has no plan")
+    number = one(run)
+    change(common, lambda client: cancelled(client, number, reason))
+
+
+def one(run: str | None) -> str:
+    """What names a run. Raises ``InvalidArguments`` where nothing does."""
+    if run is None:
+        raise InvalidArguments("say which run, or --where QUERY")
+    return known_number(run)
 
 
 async def cancelled(client: AsyncClient, named: str, reason: str) -> tuple[Run[Any], str]:
@@ -70,41 +93,31 @@ def ended(run: Run[Any]) -> Refused:
 
 def retry(
     ctx: typer.Context,
-    run: Annotated[
-        str | None,
-        typer.Argument(metavar="[RUN]", help="Its number, or a job for its last run."),
-    ] = None,
+    run: RunOrNone = None,
     from_step: From = None,
     args: Annotated[
         str, typer.Option(metavar="JSON", help="Arguments to replace, as a JSON object.")
     ] = "",
-    where: Annotated[
-        str, typer.Option(metavar="QUERY", help="Many runs: job:report state:failed since:2h.")
-    ] = "",
-    rate: Annotated[
-        str, typer.Option(metavar="RATE", help="With --where: how fast; default 5/s.")
-    ] = "5/s",
-    yes: Annotated[bool, typer.Option("--yes", help="With --where: do not ask.")] = False,
+    where: WhereText = "",
+    rate: Rate = "5/s",
+    yes: Yes = False,
     dry_run: DryRun = False,
     force: Force = False,
     reason: Reason = "",
 ) -> None:
     """Give an ended run another chance: attempts count from 1, what succeeded stays."""
     common: Common = ctx.obj
-    if where:
-        if run is not None or from_step or args:
-            raise InvalidArguments("--where says which runs; leave out RUN, --from and --args")
-        if force:
-            raise InvalidArguments(
-                "--force is for one run at a time: with --where, what is unsafe is refused; "
-                "retry RUN --force --reason TEXT does each"
-            )
-        bulk.retry_where(common, where, rate=rate, reason=reason, sure=yes, dry_run=dry_run)
+    if where and (run is not None or from_step or args):
+        raise InvalidArguments("--where says which runs; leave out RUN, --from and --args")
+    if where and force:
+        raise InvalidArguments(
+            "--force is for one run at a time: with --where, what is unsafe is refused; "
+            "retry RUN --force --reason TEXT does each"
+        )
+    if many(common, "retry", run, where, rate=rate, reason=reason, sure=yes, dry_run=dry_run):
         return
-    if run is None:
-        raise InvalidArguments("say which run, or --where QUERY")
     given = json_object(args) if args else None
-    wanted = Wanted("retry", known_number(run), from_step, args=given, reason=reason, force=force)
+    wanted = Wanted("retry", one(run), from_step, args=given, reason=reason, force=force)
     mend(common, wanted, dry_run)
 
 
@@ -121,14 +134,22 @@ def rerun(
 
 def skip(
     ctx: typer.Context,
-    run: Named,
+    run: RunOrNone = None,
     step: StepName = None,
+    where: WhereText = "",
+    rate: Rate = "5/s",
+    yes: Yes = False,
     dry_run: DryRun = False,
     force: Force = False,
     reason: Reason = "",
 ) -> None:
-    """Have a step that failed, or has not begun, count as skipped."""
-    mend(ctx.obj, Wanted("skip", run, step, reason=reason, force=force), dry_run)
+    """Have a step that failed, or has not begun, count as skipped; of many runs all that failed."""
+    common: Common = ctx.obj
+    if where and force:
+        raise InvalidArguments("--force is for one run at a time; leave out --where")
+    if many(common, "skip", run, where, rate=rate, reason=reason, sure=yes, dry_run=dry_run):
+        return
+    mend(common, Wanted("skip", one(run), step, reason=reason, force=force), dry_run)
 
 
 def resolve(

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.text import Text
 
-from koken.cli import words
 from koken.model.run import Run
+from koken.views import words
 from koken.views.marks import of_run
 
 STYLES = {

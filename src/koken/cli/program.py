@@ -11,14 +11,17 @@ from typer.main import get_command
 from koken.cli.common import EVERYWHERE, Common
 
 Command = Callable[..., int | None]
+Group = Mapping[str, Command]
+"""Commands under a word of their own: ``koken user add``."""
 THEMES: Mapping[str, Mapping[str, Sequence[str]]] = {
     "work": {
         "koken.cli.dev": ("dev",),
         "koken.cli.worker": ("worker",),
+        "koken.cli.web": ("web",),
         "koken.cli.upkeep": ("migrate", "prune"),
         "koken.cli.doctor": ("doctor",),
     },
-    "start": {"koken.cli.start": ("run",)},
+    "start": {"koken.cli.start": ("run",), "koken.cli.backfill": ("backfill",)},
     "read": {
         "koken.cli.lists": ("jobs", "runs"),
         "koken.cli.show": ("show",),
@@ -30,6 +33,8 @@ THEMES: Mapping[str, Mapping[str, Sequence[str]]] = {
         "koken.cli.calendar": ("schedules", "ticks"),
         "koken.cli.expressions": ("next",),
         "koken.cli.floor": ("queues", "workers"),
+        "koken.cli.locks": ("locks", "unlock"),
+        "koken.cli.record": ("events",),
     },
     "mend": {
         "koken.cli.mend": (
@@ -45,6 +50,11 @@ THEMES: Mapping[str, Mapping[str, Sequence[str]]] = {
         "koken.cli.bulk": ("bulk",),
         "koken.cli.speak": ("signal", "answer"),
         "koken.cli.lanes": ("queue", "pause", "resume"),
+    },
+    "access": {
+        "koken.cli.access": ("user",),
+        "koken.cli.tokens": ("token",),
+        "koken.cli.hook": ("hook",),
     },
 }
 """Theme → module → its commands, in the order in which they are listed."""
@@ -67,12 +77,25 @@ def program_for(name: str) -> typer.Typer:
     )
     program.callback()(nothing)
     wanted = [module for module, names in modules().items() if name in names]
-    for theme, found in THEMES.items():
-        for module in found:
+    for theme, those in THEMES.items():
+        for module in those:
             if not wanted or module in wanted:
-                for command, function in commands(module).items():
-                    program.command(command, rich_help_panel=theme, epilog=EVERYWHERE)(function)
+                for command, found in commands(module).items():
+                    add(program, theme, command, found)
     return program
+
+
+def add(program: typer.Typer, theme: str, name: str, found: Command | Group) -> None:
+    """Put a command, or a group of them, under its theme."""
+    if not isinstance(found, Mapping):
+        program.command(name, rich_help_panel=theme, epilog=EVERYWHERE)(found)
+        return
+    group = typer.Typer(no_args_is_help=True, epilog=EVERYWHERE)
+    group.callback()(nothing)
+    for command, function in found.items():
+        group.command(command, epilog=EVERYWHERE)(function)
+    told = f"{', '.join(found)}: see koken {name} --help"
+    program.add_typer(group, name=name, rich_help_panel=theme, help=told)
 
 
 def nothing() -> None:
@@ -84,7 +107,7 @@ def modules() -> dict[str, Sequence[str]]:
     return {module: names for theme in THEMES.values() for module, names in theme.items()}
 
 
-def commands(module: str) -> Mapping[str, Command]:
+def commands(module: str) -> Mapping[str, Command | Group]:
     """The commands of a module, by name."""
-    found: Mapping[str, Command] = importlib.import_module(module).COMMANDS
+    found: Mapping[str, Command | Group] = importlib.import_module(module).COMMANDS
     return found

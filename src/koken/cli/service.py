@@ -15,12 +15,12 @@ from typing import Any
 
 from koken.cli.stopping import Stopping
 from koken.cli.tables import refuse_others, standing
-from koken.cli.words import counted
 from koken.config import Config
 from koken.define.registry import Program
 from koken.engine import register
 from koken.errors import DatabaseUnreachable, KokenError
 from koken.runtime.worker import Worker
+from koken.views.words import counted
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0

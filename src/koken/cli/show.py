@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from koken.cli import output, words
+from koken.cli import output
 from koken.cli.attempts import draw_attempts, draw_events, draw_traceback
 from koken.cli.common import Common
 from koken.cli.output import DIM, GAP
@@ -20,7 +20,7 @@ from koken.cli.steplines import draw_steps, draw_undone, header
 from koken.client.awaiting import AsyncClient
 from koken.errors import NotFound
 from koken.model.run import Run
-from koken.views import events, logs
+from koken.views import events, logs, words
 from koken.views.events import EventRow
 from koken.views.logs import LogLine
 from koken.views.runs import AttemptRow, attempts

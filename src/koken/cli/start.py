@@ -9,15 +9,16 @@ from typing import Annotated, Any
 
 import typer
 
-from koken.cli import output, words
+from koken.cli import output
 from koken.cli.common import Common
-from koken.cli.expressions import instant
 from koken.cli.follow import Timeout, length, say_end, until_ended
 from koken.cli.place import with_client
 from koken.client.awaiting import AsyncClient
 from koken.define.job import Job
 from koken.errors import InvalidArguments, NotFound
 from koken.model.run import Run
+from koken.model.upcoming import instant
+from koken.views import words
 
 
 def run(

@@ -10,10 +10,11 @@ from typing import Any
 
 from rich.text import Text
 
-from koken.cli import output, words
+from koken.cli import output
 from koken.cli.output import DIM, GAP, STYLES
 from koken.model.run import Run
 from koken.model.states import State
+from koken.views import words
 from koken.views.steps import FAILED, StepRow
 
 MOST = 40

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from koken.cli import output, words
+from koken.cli import output
 from koken.cli.common import Common
 from koken.cli.output import GAP, STYLES, Column
 from koken.cli.place import with_client
@@ -16,6 +16,7 @@ from koken.cli.steplines import counts, far, said, took
 from koken.client.awaiting import AsyncClient
 from koken.model.run import Run
 from koken.views import steps as view
+from koken.views import words
 from koken.views.steps import StepRow
 
 COLUMNS = (

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from koken.cli import output, words
+from koken.cli import output
 from koken.cli.common import Common
 from koken.cli.mend import Reason
 from koken.cli.place import NoDatabase, place, with_client
@@ -22,7 +22,7 @@ from koken.errors import InvalidArguments
 from koken.store import migrate as schema
 from koken.store.database import Database
 from koken.store.migrate import Migration, Standing
-from koken.views import history
+from koken.views import history, words
 
 PENDING = 1
 

@@ -13,7 +13,7 @@ from typing import Any
 import typer
 from rich.text import Text
 
-from koken.cli import output, words
+from koken.cli import output
 from koken.cli.common import Common
 from koken.cli.follow import LOOK, say_end
 from koken.cli.output import DIM, GAP
@@ -23,6 +23,7 @@ from koken.cli.steplines import counts, said
 from koken.client.awaiting import AsyncClient
 from koken.model.run import Run
 from koken.model.states import State
+from koken.views import words
 from koken.views.steps import StepRow, going, steps
 
 CLEAR = "\r\x1b[2K"

@@ -10,13 +10,14 @@ from typing import Any
 import typer
 from rich.text import Text
 
-from koken.cli import output, words
+from koken.cli import output
 from koken.cli.common import Common
 from koken.cli.output import DIM, GAP
 from koken.cli.place import with_client
 from koken.cli.show import Named
 from koken.model.run import Run
 from koken.model.states import State
+from koken.views import words
 from koken.views.cause import Cause
 from koken.views.steps import StepRow, going
 from koken.views.why import Why

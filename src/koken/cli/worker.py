@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from koken.app import App
-from koken.cli import servicelog, words
+from koken.cli import servicelog
 from koken.cli.common import Common
 from koken.cli.follow import length
 from koken.cli.place import app_and_config
@@ -19,6 +19,7 @@ from koken.cli.service import serve
 from koken.cli.stopping import STOP
 from koken.config import Config, read_queues
 from koken.errors import InvalidArguments
+from koken.views import words
 
 logger = logging.getLogger("koken.worker")
 Queues = Annotated[

@@ -1,18 +1,24 @@
-"""A repair of many runs, as it stands: a frozen snapshot."""
+"""Something that is done to many runs, as it stands: a frozen snapshot."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, get_args
+
+from koken.model.run import instant_of, stamp
+
+BulkVerb = Literal["retry", "cancel", "skip"]
+VERBS: tuple[BulkVerb, ...] = get_args(BulkVerb)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bulk:
-    """A repair of many runs, carried out by workers at a rate."""
+    """Something that is done to many runs, carried out by workers at a rate."""
 
     id: int
-    verb: str
+    verb: BulkVerb
     query: str
     rate: float
     """Runs a second."""
@@ -50,6 +56,18 @@ class Bulk:
             "failed_again": self.failed_again,
             "refused": self.refused,
             "stopped_reason": self.stopped_reason,
-            "created_at": self.created_at.isoformat(),
-            "finished_at": self.finished_at.isoformat() if self.finished_at else None,
+            "created_at": stamp(self.created_at),
+            "finished_at": stamp(self.finished_at),
         }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Bulk:
+        """What ``to_json`` gave."""
+        return cls(
+            **dict(plain)
+            | {
+                "id": int(plain["id"]),
+                "created_at": datetime.fromisoformat(plain["created_at"]),
+                "finished_at": instant_of(plain["finished_at"]),
+            }
+        )

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from koken.model.policy import Effect
+from koken.model.run import number_of, text_of
 from koken.model.states import State
 
 HARMLESS = (Effect.PURE, Effect.IDEMPOTENT, Effect.TRANSACTIONAL)
@@ -46,6 +47,12 @@ class Again:
         names = [each.step for each in self.inputs]
         return {"step": self.step, "effect": self.effect, "inputs": names}
 
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Again:
+        """What ``to_json`` gave."""
+        effect = Effect(plain["effect"]) if plain["effect"] else None
+        return cls(step=plain["step"], effect=effect, inputs=tuple(map(Input, plain["inputs"])))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Then:
@@ -70,7 +77,7 @@ class Taken:
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
-        return {"key": self.key, "held_by": None if self.held_by is None else str(self.held_by)}
+        return {"key": self.key, "held_by": text_of(self.held_by)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,12 +127,30 @@ class Plan:
         return {
             "verb": self.verb,
             "run": str(self.run),
+            "job": self.job,
             "from_step": self.from_step,
             "again": [each.to_json() for each in self.again],
             "then": [each.step for each in self.then],
             "keeps": list(self.keeps),
+            "stays": dict(self.stays),
             "may_repeat": list(self.may_repeat),
             "locks": [each.to_json() for each in self.locks],
             "needs_force": self.needs_force,
             "undone": list(self.undone),
         }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Plan:
+        """What ``to_json`` gave."""
+        return cls(
+            verb=plain["verb"],
+            run=int(plain["run"]),
+            job=plain["job"],
+            from_step=plain["from_step"],
+            again=tuple(map(Again.from_json, plain["again"])),
+            then=tuple(Then(step=name) for name in plain["then"]),
+            keeps=tuple(plain["keeps"]),
+            stays={name: State(state) for name, state in plain["stays"].items()},
+            undone=tuple(plain["undone"]),
+            locks=tuple(Taken(each["key"], number_of(each["held_by"])) for each in plain["locks"]),
+        )

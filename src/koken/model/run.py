@@ -12,6 +12,8 @@ from koken.model.states import State, WaitCause
 
 UNDO = "undo"
 """What a run waits for while its steps are undone."""
+FROM_FORM = "form:"
+"""With what the idempotency keys begin that forms give by themselves, so that they start once."""
 R_co = TypeVar("R_co", covariant=True)
 
 
@@ -97,6 +99,15 @@ class Wait:
         """As plain values."""
         return {"cause": self.cause.value, "until": stamp(self.until), "wait_for": self.wait_for}
 
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Wait:
+        """What ``to_json`` gave."""
+        return cls(
+            cause=WaitCause(plain["cause"]),
+            until=instant_of(plain["until"]),
+            wait_for=plain["wait_for"],
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Children:
@@ -119,6 +130,10 @@ class Children:
         """How many have ended well."""
         return max(self.done - self.bad, 0)
 
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"made": self.made, "going": self.going, "held": self.held, "bad": self.bad}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
@@ -127,6 +142,15 @@ class Origin:
     id: int
     verb: str
 
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"id": str(self.id), "verb": self.verb}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Origin:
+        """What ``to_json`` gave."""
+        return cls(id=int(plain["id"]), verb=plain["verb"])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
@@ -134,6 +158,31 @@ class Progress:
 
     percent: int | None = None
     message: str = ""
+
+
+SAME = (
+    "job",
+    "version",
+    "workspace",
+    "queue",
+    "priority",
+    "attempt",
+    "max_attempts",
+    "infra_attempt",
+    "max_infra_attempts",
+    "args",
+    "result",
+    "worker",
+    "subject",
+    "idempotency_key",
+    "step",
+    "step_no",
+    "is_workflow",
+    "is_item",
+    "cancelling",
+    "acknowledged_by",
+)
+"""What of a run JSON has as it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,6 +311,7 @@ class Run(Generic[R_co]):
                 "by": self.trigger.by or None,
                 "schedule": self.trigger.schedule,
                 "due_at": stamp(self.trigger.due_at),
+                "since": stamp(self.trigger.since),
             },
             "queue": self.queue,
             "priority": self.priority,
@@ -273,23 +323,71 @@ class Run(Generic[R_co]):
             "worker": self.worker,
             "idempotency_key": self.idempotency_key,
             "logical_time": stamp(self.logical_time),
-            "parent_id": None if self.parent_id is None else str(self.parent_id),
+            "parent_id": text_of(self.parent_id),
             "root_id": str(self.root_id),
-            **self.origin_json(),
+            "step_no": self.step_no,
+            "undoes_id": text_of(self.undoes_id),
+            "is_workflow": self.is_workflow,
+            "is_item": self.is_item,
+            "settle": self.settle,
+            "children": self.children.to_json() if self.children else None,
+            "origin": self.origin.to_json() if self.origin else None,
+            "cancelling": self.cancelling,
             "actions": list(self.actions),
             "created_at": stamp(self.created_at),
             "started_at": stamp(self.started_at),
+            "claimed_at": stamp(self.claimed_at),
             "ended_at": stamp(self.ended_at),
             "acknowledged_by": self.acknowledged_by,
         }
 
-    def origin_json(self) -> dict[str, Any]:
-        """Where it comes from, if a person made it from another run."""
-        if self.origin is None:
-            return {}
-        return {"origin": {"id": str(self.origin.id), "verb": self.origin.verb}}
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Run[Any]:
+        """What ``to_json`` gave."""
+        trigger, progress = plain["trigger"], plain["progress"]
+        return cls(
+            **{name: plain[name] for name in SAME},
+            id=int(plain["id"]),
+            state=State(plain["state"]),
+            trigger=Trigger(
+                kind=TriggerKind(trigger["kind"]),
+                by=trigger["by"] or "",
+                schedule=trigger["schedule"],
+                due_at=instant_of(trigger["due_at"]),
+                since=instant_of(trigger["since"]),
+            ),
+            error=Failure.from_json(plain["error"]) if plain["error"] else None,
+            progress=Progress(percent=progress["percent"], message=progress["message"]),
+            wait=Wait.from_json(plain["wait"]) if plain["wait"] else None,
+            logical_time=datetime.fromisoformat(plain["logical_time"]),
+            parent_id=number_of(plain["parent_id"]),
+            root_id=int(plain["root_id"]),
+            undoes_id=number_of(plain["undoes_id"]),
+            settle=State(plain["settle"]) if plain["settle"] else None,
+            children=Children(**plain["children"]) if plain["children"] else None,
+            origin=Origin.from_json(plain["origin"]) if plain["origin"] else None,
+            created_at=datetime.fromisoformat(plain["created_at"]),
+            started_at=instant_of(plain["started_at"]),
+            claimed_at=instant_of(plain["claimed_at"]),
+            ended_at=instant_of(plain["ended_at"]),
+        )
 
 
 def stamp(instant: datetime | None) -> str | None:
     """An instant as ISO 8601 with its offset; None for none."""
     return None if instant is None else instant.isoformat()
+
+
+def instant_of(text: str | None) -> datetime | None:
+    """What ``stamp`` gave."""
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def text_of(number: int | None) -> str | None:
+    """An id as JSON has it: a text, since its numbers are not exact that far."""
+    return None if number is None else str(number)
+
+
+def number_of(text: str | None) -> int | None:
+    """What ``text_of`` gave."""
+    return None if text is None else int(text)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from koken.cli import words
+from koken.views import words
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 

@@ -1,4 +1,4 @@
-"""How the terminal says things: times, lengths, runs. Pure; the time is given."""
+"""How people are told things: times, lengths, runs. Pure; the time is given."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from koken.model.duration import in_words
-from koken.model.run import Children, Run
+from koken.model.run import FROM_FORM, Children, Run
 from koken.model.states import State, WaitCause
 from koken.views.cause import listed
 from koken.views.marks import of_run
@@ -104,9 +104,14 @@ def called(run: Run[Any]) -> str:
     return f"{run.job} {run.id}" if run.step is None else f"{run.job} {plain(run.step)} {run.id}"
 
 
-def about(run: Run[Any]) -> str:
-    """What a run is about: its subject, its key, or its arguments."""
-    return run.subject or run.idempotency_key or arguments(run.args)
+def about(run: Run[Any], args: Mapping[str, Any] | None = None) -> str:
+    """What a run is about: its subject, its key, or its arguments.
+
+    ``args`` are these as they may be shown, where that is not as they are.
+    """
+    key = run.idempotency_key or ""
+    told = arguments(run.args if args is None else args)
+    return run.subject or ("" if key.startswith(FROM_FORM) else key) or told
 
 
 def arguments(args: Mapping[str, Any]) -> str:
