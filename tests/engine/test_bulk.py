@@ -1,4 +1,4 @@
-"""Repairs of many runs: previewed, at a rate, paused, and stopped by failures that come back."""
+"""What is done to many runs: previewed, at a rate, paused, stopped by failures that come back."""
 
 from __future__ import annotations
 
@@ -149,11 +149,11 @@ def test_what_would_be_refused_is_foreseen_and_what_was_is_told(client: TestClie
     client.drain()
     db = client.awaiting.link.db
     runs = [run.id for run in client.find("state:failed")]
-    seen = client.portal.call("test", bulk.foresee(db, runs))
+    seen = client.portal.call("test", bulk.foresee(db, "retry", runs))
     why = "retry repeats pay, which is unsafe; --force with a reason does it"
     assert seen == {why: 2}
     client.retry(gone)
-    assert client.portal.call("test", bulk.foresee(db, [gone.id])) == {
+    assert client.portal.call("test", bulk.foresee(db, "retry", [gone.id])) == {
         "it is ready; only a run that failed, was cancelled or was skipped can be retried": 1
     }
     made = client.retry_where("job:pay", reason="try")
@@ -186,7 +186,7 @@ async def test_many_workers_keep_the_rate_together(house: House) -> None:
     for run in runs:
         await control.cancel(house.db, run, by="anna", reason=None)
     made = await bulk.make(
-        house.db, "job:report", runs, workspace="default", rate=4.0, by="anna", reason="x"
+        house.db, "retry", "job:report", runs, workspace="default", rate=4.0, by="anna", reason="x"
     )
     for expected in (4, 8, 12):
         await asyncio.gather(*(bulk.sweep(house.db) for _ in range(8)))
@@ -199,7 +199,7 @@ async def test_what_a_dead_worker_took_is_taken_again(house: House) -> None:
     run = (await house.start()).run_id
     await control.cancel(house.db, run, by="anna", reason=None)
     made = await bulk.make(
-        house.db, "job:report", [run], workspace="default", rate=1.0, by="anna", reason="x"
+        house.db, "retry", "job:report", [run], workspace="default", rate=1.0, by="anna", reason="x"
     )
     await house.rows("update koken.bulk_run set taken_at = koken.now()")
     await bulk.sweep(house.db)
@@ -217,7 +217,7 @@ async def test_a_run_that_another_worker_has_done_is_left_alone(house: House) ->
     run = (await house.start()).run_id
     await control.cancel(house.db, run, by="anna", reason=None)
     made = await bulk.make(
-        house.db, "job:report", [run], workspace="default", rate=1.0, by="anna", reason="x"
+        house.db, "retry", "job:report", [run], workspace="default", rate=1.0, by="anna", reason="x"
     )
     order = Order(verb="retry", run_id=run, by="anna", reason="x", bulk=made)
     await repair.repair(house.db, order)
@@ -233,7 +233,14 @@ async def test_one_sweep_takes_fifty_of_all_bulks_together(house: House) -> None
     await house.rows("update koken.run set state = 'cancelled', finished_at = koken.now()")
     for part in (runs[:60], runs[60:]):
         await bulk.make(
-            house.db, "job:report", part, workspace="default", rate=1000.0, by="anna", reason="x"
+            house.db,
+            "retry",
+            "job:report",
+            part,
+            workspace="default",
+            rate=1000.0,
+            by="anna",
+            reason="x",
         )
     done = []
     for _ in range(3):
@@ -247,3 +254,92 @@ async def test_the_last_twenty_are_found_by_an_index(house: House) -> None:
     async with house.db.session() as session:
         plan = await session.fetch_text(f"explain {bulk.CHECK_BULK.text('koken')}")
     assert "bulk_run_done" in "\n".join(row[0] for row in plan)
+
+
+@app.workflow
+def publish() -> None:
+    """Three parts, two of which may fail."""
+
+
+@publish.step
+def left() -> None:
+    if "left" in TORN:
+        raise OSError("left is torn")
+
+
+@publish.step
+def right() -> None:
+    if "right" in TORN:
+        raise OSError("right is torn")
+
+
+@publish.step(after=[left, right], join="none_failed")
+def bind() -> str:
+    return "bound"
+
+
+TORN: set[str] = set()
+
+
+def test_runs_that_have_not_ended_are_cancelled(client: TestClient) -> None:
+    fetched = client.start_many(fetch, [{"n": 1}])
+    client.drain()
+    later = client.start_many(fetch.using(delay="1h"), [{"n": n} for n in range(3)])
+    found = client.portal.call(
+        "test",
+        bulks.preview(client.awaiting.link.views, "job:fetch", workspace="default", verb="cancel"),
+    )
+    assert (found.ids, dict(found.jobs)) == ([run.id for run in later], {"fetch": 3})
+    made = client.cancel_where("job:fetch", rate="100/s", reason="wrong market")
+    assert (made.verb, made.total) == ("cancel", 3)
+    client.cancel(later[0])
+    client.advance("2s")
+    ended = client.bulk(made)
+    assert (ended.state, ended.done, ended.refused, ended.failed_again) == ("done", 2, 1, 0)
+    assert [client.get(run).state for run in (*fetched, *later)] == [
+        "succeeded", "cancelled", "cancelled", "cancelled",
+    ]  # fmt: skip
+    with psycopg.connect(client.database_url) as connection:
+        told = connection.execute(
+            "select by, reason from koken.event where verb = 'cancel' and run_id = %s",
+            [later[2].id],
+        ).fetchall()
+    assert told == [("anna", "wrong market")]
+    refused = client.portal.call("test", bulk.refusals(client.awaiting.link.db, made.id))
+    assert refused == {"it has ended before": 1}
+
+
+def test_of_workflows_that_failed_the_failed_steps_are_skipped(client: TestClient) -> None:
+    TORN.update(("left", "right"))
+    BROKEN.add(1)
+    flow, plain = client.start(publish), client.start(fetch, n=1)
+    client.drain()
+    TORN.clear()
+    assert [client.get(run).state for run in (flow, plain)] == ["failed", "failed"]
+    made = client.skip_where("state:failed", rate="100/s", reason="go without")
+    assert (made.verb, made.total) == ("skip", 1)
+    client.advance("2s")
+    assert (client.bulk(made).state, client.bulk(made).done) == ("done", 1)
+    assert client.get(flow).state == "succeeded"
+    assert client.states(flow) == {"left": "skipped", "right": "skipped", "bind": "succeeded"}
+    assert client.get(plain).state == "failed"
+
+
+def test_what_cannot_be_skipped_is_told(client: TestClient) -> None:
+    TORN.add("left")
+    flow = client.start(publish)
+    client.drain()
+    made = client.skip_where("state:failed", rate="100/s", reason="go without")
+    TORN.clear()
+    client.retry(flow)
+    assert client.fast_forward(flow).state == "succeeded"
+    client.drain()
+    assert (client.bulk(made).done, client.bulk(made).refused) == (0, 1)
+    refused = client.portal.call("test", bulk.refusals(client.awaiting.link.db, made.id))
+    assert refused == {"it has no step that failed": 1}
+
+
+def test_a_bulk_wants_a_reason(client: TestClient) -> None:
+    for act in (client.cancel_where, client.skip_where):
+        with pytest.raises(InvalidArguments, match="of many runs wants a reason"):
+            act("job:fetch", reason="")

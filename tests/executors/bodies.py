@@ -36,6 +36,14 @@ def job(**options: Any) -> Any:
 
 
 @job()
+def swell(megabytes: int) -> int:
+    """Takes memory, and writes to all of it."""
+    block = bytearray(megabytes << 20)
+    block[::4096] = b"x" * len(block[::4096])
+    return len(block)
+
+
+@job()
 def add(a: int, b: int = 2) -> int:
     return a + b
 

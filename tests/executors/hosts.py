@@ -29,6 +29,7 @@ class FakeHost:
         self.loop = asyncio.get_running_loop()
         self.lines: list[tuple[str, str, str]] = []
         self.shown: list[tuple[int, str]] = []
+        self.took: list[tuple[int, float]] = []
         self.kept = dict(kept or {})
         self.places: dict[str, int] = {}
         self.undone: set[str] = set()
@@ -57,6 +58,9 @@ class FakeHost:
 
     def progress(self, percent: int, message: str) -> None:
         self.shown.append((percent, message))
+
+    def used(self, peak_bytes: int, cpu_seconds: float) -> None:
+        self.took.append((peak_bytes, cpu_seconds))
 
     def stop_wanted(self) -> str:
         return self.wanted

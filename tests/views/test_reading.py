@@ -12,7 +12,20 @@ import pytest_asyncio
 from koken.config import KEEP
 from koken.errors import NotFound
 from koken.store.database import Database, Transaction
-from koken.views import activity, catalog, events, floor, graph, health, history, logs, runs
+from koken.views import (
+    activity,
+    catalog,
+    events,
+    floor,
+    graph,
+    health,
+    history,
+    locks,
+    logs,
+    runs,
+    vitals,
+    workspaces,
+)
 from tests.support.house import House
 
 VIEWS: dict[str, Callable[[Database], Awaitable[Any]]] = {
@@ -21,6 +34,12 @@ VIEWS: dict[str, Callable[[Database], Awaitable[Any]]] = {
     "jobs": lambda db: catalog.jobs(db, workspace="default"),
     "events": lambda db: events.of_run(db, 1),
     "queues": floor.queues,
+    "workers": lambda db: floor.workers(db, workspace="default"),
+    "locks": lambda db: locks.locks(db, workspace="default"),
+    "keys": lambda db: locks.keys(db, workspace="default"),
+    "done": lambda db: events.of_workspace(db, workspace="default"),
+    "workspaces": workspaces.workspaces,
+    "vitals": vitals.vitals,
     "server": health.server,
     "holders": lambda db: health.holders(db, seconds=1.0, transactions=1),
     "log": health.log,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from koken.engine.start import take_locks
 from koken.errors import LeaseLost
 from koken.model import codec
 from koken.model.durable import Met, Waiting, Wanted
+from koken.model.run import instant_of, stamp
 from koken.model.states import State
 from koken.store.database import Database
 from koken.store.statements import Statement
@@ -49,6 +51,31 @@ class Question:
     until: datetime | None
     reason: str = ""
     """Why it is asked again: what was wrong with the answer before."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "key": self.key,
+            "text": self.text,
+            "to": self.to,
+            "schema": codec.decode(self.schema),
+            "asked_at": stamp(self.asked_at),
+            "until": stamp(self.until),
+            "reason": self.reason or None,
+        }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Question:
+        """What ``to_json`` gave."""
+        return cls(
+            key=plain["key"],
+            text=plain["text"],
+            to=plain["to"],
+            schema=codec.encode(plain["schema"], name="the form"),
+            asked_at=datetime.fromisoformat(plain["asked_at"]),
+            until=instant_of(plain["until"]),
+            reason=plain["reason"] or "",
+        )
 
 
 async def wait(db: Database, run_id: int, lease: int, waiting: Waiting) -> Met:

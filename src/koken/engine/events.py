@@ -10,8 +10,6 @@ from koken.store.database import Transaction
 from koken.store.statements import Statement
 
 RECORD_EVENT = Statement("record_event")
-NO_WORKSPACE = 2
-"""GLOBAL, where events belong that concern no workspace."""
 
 
 async def record(
@@ -22,9 +20,13 @@ async def record(
     reason: str | None = None,
     run_id: int | None = None,
     job_id: int | None = None,
+    workspace_id: int | None = None,
     detail: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write an event."""
-    await tx.fetch(
-        RECORD_EVENT, NO_WORKSPACE, verb, by, reason, run_id, job_id, json.dumps(dict(detail or {}))
-    )
+    """Write an event.
+
+    Without a workspace it belongs to that of its run or job; what is about neither belongs to
+    GLOBAL, as what concerns no workspace alone.
+    """
+    plain = json.dumps(dict(detail or {}))
+    await tx.fetch(RECORD_EVENT, workspace_id, verb, by, reason, run_id, job_id, plain)

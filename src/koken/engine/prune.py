@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from koken.engine import answered
+from koken.model.logdays import DAYS_AHEAD
+from koken.model.logdays import partition as name
 from koken.store.database import Database
 from koken.store.statements import Statement, quoted
 
@@ -21,7 +24,6 @@ LOG_PARTITIONS = Statement("log_partitions")
 MOVE_CURSOR = Statement("move_cursor")
 NOW = Statement("now")
 PAGE = 5000
-DAYS_AHEAD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,12 @@ async def prune(
 
 
 async def prune_rest(db: Database, keep: Mapping[str, float]) -> None:
-    """Delete old ticks and events, bulks and workers of long ago, and locks that nobody wants."""
+    """Delete old ticks, events and answers, bulks and workers of long ago, locks nobody wants."""
     await db.fetch(PRUNE_TICKS, keep["ticks"])
     await db.fetch(PRUNE_EVENTS, keep["events"])
     await db.fetch(PRUNE_BULKS, keep["events"])
     await db.fetch(PRUNE_LOCKS)
+    await answered.prune(db)
     await db.fetch(PRUNE_WORKERS)
 
 
@@ -84,11 +87,6 @@ async def partition(db: Database, keep: Mapping[str, float]) -> None:
     for each in sorted(existing):
         if each < name(oldest):
             await drop(db, each)
-
-
-def name(day: date) -> str:
-    """The partition of a day."""
-    return f"log_line_{day:%Y%m%d}"
 
 
 async def make(db: Database, day: date) -> None:

@@ -15,6 +15,7 @@ MARK_UNWIND = Statement("mark_unwind")
 CHECKPOINTS = Statement("checkpoints")
 LOG = Statement("log")
 PROGRESS = Statement("progress")
+USE = Statement("use")
 
 
 @dataclass(slots=True)
@@ -65,6 +66,16 @@ class Showing:
     message: str
 
 
+@dataclass(slots=True)
+class Usage:
+    """What the processes of an attempt took."""
+
+    run_id: int
+    lease: int
+    peak_bytes: int
+    cpu_seconds: float
+
+
 async def record(
     db: Database,
     keepings: Sequence[Keeping],
@@ -94,6 +105,17 @@ async def record(
 
     alone = bool(keepings) + bool(lines) + bool(showings) == 1
     return await db.run(work, alone=alone and all(each.plain for each in keepings))
+
+
+async def use(db: Database, usages: Sequence[Usage]) -> None:
+    """Keep what attempts took, also of those that have ended; more than before counts."""
+    await db.fetch(
+        USE,
+        [each.run_id for each in usages],
+        [each.lease for each in usages],
+        [each.peak_bytes for each in usages],
+        [each.cpu_seconds for each in usages],
+    )
 
 
 async def keep(tx: Transaction, keepings: Sequence[Keeping]) -> dict[tuple[int, str], str]:

@@ -19,20 +19,36 @@ RESUME_SCHEDULES = Statement("resume_schedules")
 NOW = Statement("now")
 
 
-async def pause(db: Database, job: str, *, workspace: str, by: str, reason: str | None) -> int:
-    """Stop the schedules of a job in a workspace; returns how many were going."""
-    return len(await db.fetch(PAUSE_SCHEDULES, job, workspace, by, reason))
+async def pause(
+    db: Database,
+    job: str,
+    *,
+    workspace: str,
+    by: str,
+    reason: str | None,
+    schedule: int | None = None,
+) -> int:
+    """Stop the schedules of a job in a workspace, or one of them; returns how many were going."""
+    return len(await db.fetch(PAUSE_SCHEDULES, job, workspace, by, reason, schedule))
 
 
-async def resume(db: Database, job: str, *, workspace: str, by: str, reason: str | None) -> int:
-    """Let the schedules of a job in a workspace fire again; returns how many were paused.
+async def resume(
+    db: Database,
+    job: str,
+    *,
+    workspace: str,
+    by: str,
+    reason: str | None,
+    schedule: int | None = None,
+) -> int:
+    """Let the schedules of a job, or one of them, fire again; returns how many were paused.
 
     What fell due meanwhile is recorded as skipped, in one tick; it is made up for only where the
     schedule asks for that by ``catchup`` ``all`` or ``coalesce``.
     """
 
     async def work(tx: Transaction) -> int:
-        rows = await tx.fetch(PAUSED_SCHEDULES, job, workspace)
+        rows = await tx.fetch(PAUSED_SCHEDULES, job, workspace, schedule)
         now: datetime = (await tx.fetch(NOW))[0]["now"]
         for row in rows:
             await pass_over(tx, row, now)

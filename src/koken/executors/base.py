@@ -139,6 +139,9 @@ class Host(Protocol):
     def progress(self, percent: int, message: str) -> None:
         """Show how far the run is."""
 
+    def used(self, peak_bytes: int, cpu_seconds: float) -> None:
+        """Keep what the processes of the body took: memory at its worst, time of the processor."""
+
     def stop_wanted(self) -> str:
         """Why the body should stop now, as in ``Stopped``; ``""`` when it may go on."""
 

@@ -52,6 +52,7 @@ class CommandExecutor:
             return Broken(Failure(type="NotStarted", message=f"the command's keeper: {error}"))
         finally:
             going.settle()
+            going.account(host)
             log.close()
             if self.under_way.get(assignment.run_id) is going:
                 del self.under_way[assignment.run_id]

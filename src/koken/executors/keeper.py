@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -78,8 +79,9 @@ class Keeper:
             now = time.monotonic()
             if self.force_at is not None and now >= self.force_at:
                 self.force()
-                return
+                break
             self.listen(LOOK if self.force_at is None else min(LOOK, self.force_at - now))
+        self.report({"used": used()})
 
     def order(self) -> Order | None:
         """The first line; None when the worker went before it was through."""
@@ -222,6 +224,14 @@ class Keeper:
         """Tell the worker; if it is gone, nobody."""
         with contextlib.suppress(OSError):
             self.control.sendall(json.dumps(what).encode() + b"\n")
+
+
+def used() -> tuple[int, float]:
+    """What the processes that have ended took: the largest one's memory in bytes, and the time of
+    the processor in seconds, of all together."""
+    took = resource.getrusage(resource.RUSAGE_CHILDREN)
+    unit = 1 if sys.platform == "darwin" else 1024
+    return took.ru_maxrss * unit, took.ru_utime + took.ru_stime
 
 
 def become(start: Callable[[int], None], keeper: int, outlet: int) -> None:

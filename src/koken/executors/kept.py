@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from koken.executors.base import Broken
+from koken.executors.base import Broken, Host
 from koken.executors.capture import RunLog, last_state
 from koken.executors.stopping import Going
 from koken.model.run import Failure
@@ -31,7 +31,7 @@ LATE = 2.0
 class KeptGoing(Going):
     """A body in processes of its own."""
 
-    __slots__ = ("asked", "grace", "loop", "timeout", "timer", "writer")
+    __slots__ = ("asked", "grace", "loop", "timeout", "timer", "used", "writer")
 
     def __init__(self, grace: float, timeout: float | None) -> None:
         super().__init__()
@@ -42,6 +42,8 @@ class KeptGoing(Going):
         """Done when it is to stop."""
         self.writer: StreamWriter | None = None
         self.timer: TimerHandle | None = None
+        self.used: tuple[int, float] | None = None
+        """Bytes and seconds that it took, once that is known."""
 
     async def started(self, start: Awaitable[None]) -> bool:
         """Wait for ``start``; False when the body is to stop before that is through."""
@@ -75,11 +77,17 @@ class KeptGoing(Going):
             self.writer.write(json.dumps({"stop": self.grace}).encode() + b"\n")
 
     def tell(self, end: End) -> None:
-        """Take note of what force was needed."""
+        """Take note of what it took, and of what force was needed."""
+        self.used = end.used
         if end.escaped:
             self.detail = f"could not be killed: {', '.join(end.escaped)}"
         elif end.exit_code == -signal.SIGKILL:
             self.detail = f"it was killed, since it had not ended within {self.grace:g} s"
+
+    def account(self, host: Host) -> None:
+        """Tell the worker what it took."""
+        if self.used is not None:
+            host.used(*self.used)
 
     def settle(self) -> None:
         """Forget the timer."""
@@ -103,6 +111,8 @@ class End:
     """Processes that were still there when the first one had ended."""
     escaped: list[str] = field(default_factory=list)
     """Processes that could not be killed."""
+    used: tuple[int, float] | None = None
+    """Bytes of memory that the largest process took at its worst, and seconds of the processor."""
 
 
 class Ears:
@@ -159,6 +169,9 @@ class Ears:
             end.where = said.get("where", end.where)
             end.left = said.get("left", end.left)
             end.escaped = said.get("escaped", end.escaped)
+            if "used" in said:
+                memory, seconds = said["used"]
+                end.used = (int(memory), float(seconds))
         return end
 
     async def pump(self, stream: str, log: RunLog) -> None:

@@ -40,6 +40,9 @@ class Line:
         """As in ``Host``."""
         self.say({"progress": [percent, message]})
 
+    def used(self, peak_bytes: int, cpu_seconds: float) -> None:
+        """Left to the keeper: it sees the whole process, from outside."""
+
     def stop_wanted(self) -> str:
         """As in ``Host``."""
         with self.lock:

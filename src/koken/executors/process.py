@@ -88,6 +88,7 @@ class ProcessExecutor:
             return Broken(Failure(type="NotStarted", message=codec.clean_end(str(error))))
         finally:
             going.settle()
+            going.account(host)
             log.close()
             if self.under_way.get(assignment.run_id) is going:
                 del self.under_way[assignment.run_id]

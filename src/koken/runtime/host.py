@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from koken.engine import durable
 from koken.engine.claim import Claimed
-from koken.engine.record import Keeping, Line, Showing, checkpoints
+from koken.engine.record import Keeping, Line, Showing, Usage, checkpoints
 from koken.errors import DatabaseUnreachable
 from koken.model.durable import Child, Entry, Met, Past, Waiting, Wanted
 from koken.runtime.recorder import Recorder
@@ -33,11 +33,13 @@ class RunHost:
     """Ties a body to its run and lease; safe to call from any thread."""
 
     __slots__ = (
+        "cpu_seconds",
         "fresh",
         "last_shown",
         "loop",
         "of",
         "part",
+        "peak_bytes",
         "pending",
         "recorder",
         "run",
@@ -63,6 +65,8 @@ class RunHost:
         """Whether the body has started children, or kept what its run's end must look at."""
         self.unwind: bool = before is not None and before.unwind
         """Whether there is something to undo, or to cancel elsewhere."""
+        self.peak_bytes: int = 0 if before is None else before.peak_bytes
+        self.cpu_seconds: float = 0.0 if before is None else before.cpu_seconds
         self.run = run
         self.recorder = recorder
         self.loop = loop
@@ -92,6 +96,13 @@ class RunHost:
         if self.pending is not None:
             self.on_loop(self.recorder.show, self.pending)
             self.pending = None
+
+    def used(self, peak_bytes: int, cpu_seconds: float) -> None:
+        """Keep what the processes of the body took, added to those before it in this lease."""
+        self.cpu_seconds += cpu_seconds
+        self.peak_bytes = max(self.peak_bytes, peak_bytes)
+        run = self.run
+        self.on_loop(self.recorder.use, Usage(run.id, run.lease, self.peak_bytes, self.cpu_seconds))
 
     def stop_wanted(self) -> str:
         """Why the body should stop now, or nothing."""

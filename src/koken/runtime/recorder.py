@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from koken.engine.record import Keeping, Line, Showing, record
+from koken.engine.record import Keeping, Line, Showing, Usage, record, use
 from koken.errors import KokenError, LeaseLost
 from koken.runtime.service import LONGEST_REST, Service
 from koken.store.database import Database
@@ -55,6 +55,7 @@ class Recorder(Service):
         self.promises: deque[Promise] = deque()
         self.lines: deque[Line | Mark] = deque()
         self.showings: dict[int, Showing] = {}
+        self.usages: dict[tuple[int, int], Usage] = {}
         self.timer: asyncio.TimerHandle | None = None
 
     def add_lines(self, lines: Sequence[Line]) -> None:
@@ -79,6 +80,11 @@ class Recorder(Service):
     def show(self, showing: Showing) -> None:
         """Show how far a run is; only the latest of each run is written."""
         self.showings[showing.run_id] = showing
+        self.ring_soon()
+
+    def use(self, usage: Usage) -> None:
+        """Keep what an attempt took, soon; nobody waits for it."""
+        self.usages[usage.run_id, usage.lease] = usage
         self.ring_soon()
 
     def keep(self, keeping: Keeping) -> asyncio.Future[str]:
@@ -108,7 +114,21 @@ class Recorder(Service):
         items = self.items()
         if items:
             await self.write(items)
+        if self.usages:
+            await self.write_usages()
         return 0 if self.promises or self.showings or self.lines else LONGEST_REST
+
+    async def write_usages(self) -> None:
+        """Write what attempts took, or put it back."""
+        usages, self.usages = self.usages, {}
+        try:
+            await use(self.db, list(usages.values()))
+        except BaseException as error:
+            if isinstance(error, KokenError) and concerns_data(error):
+                self.logger.error("what some runs took cannot be kept: %s", error)
+                return
+            self.usages = usages | self.usages
+            raise
 
     def items(self) -> list[Item]:
         """What goes into the next commit; progress stands before the marks that wait for it."""

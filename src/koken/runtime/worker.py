@@ -296,6 +296,8 @@ class Worker:
                 while self.runner.carried:
                     self.finisher.ring()
                     await asyncio.sleep(0.01)
+                if self.recorder.usages:
+                    await self.recorder.flush()
         except TimeoutError:
             logger.warning("runs %s are left to rescue", sorted(self.runner.carried))
         for service in reversed(self.services):

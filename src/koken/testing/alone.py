@@ -179,6 +179,9 @@ class Memory:
     def progress(self, percent: int, message: str) -> None:
         """Nobody looks."""
 
+    def used(self, peak_bytes: int, cpu_seconds: float) -> None:
+        """There are no processes."""
+
     def stop_wanted(self) -> str:
         """Nobody wants it to stop."""
         return ""

@@ -1,4 +1,4 @@
-"""Repairs of many runs: how they stand, and what one would be about."""
+"""What is done to many runs: how it stands, and what one would be about."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from koken.errors import InvalidArguments, NotFound
-from koken.model.bulk import Bulk
+from koken.model.bulk import Bulk, BulkVerb
 from koken.model.run import Run
 from koken.model.states import State
 from koken.store.database import Database
 from koken.views.pages import page
-from koken.views.query import parse
+from koken.views.query import Query, parse
 from koken.views.reading import reading, rows
 from koken.views.runs import THESE, run_of
 
@@ -21,7 +21,17 @@ MOST = 100_000
 """Runs in one bulk."""
 FEW = 5
 """Runs that a preview shows."""
-RETRIABLE = (State.FAILED, State.CANCELLED, State.SKIPPED)
+FORESEEN = 200
+"""Runs of which it is looked up whether they would be left as they are."""
+STATES: Mapping[BulkVerb, Sequence[State]] = {
+    "retry": (State.FAILED, State.CANCELLED, State.SKIPPED),
+    "cancel": tuple(state for state in State if not state.ended),
+    "skip": (State.FAILED,),
+}
+"""In which states a run is one that it can be done to."""
+OF_STEPS = (
+    "r.made is not null and exists (select from koken.step t where t.version_id = r.version_id)"
+)
 BULKS = """
 select b.id, b.verb, b.query, b.rate, b.by, b.reason, b.state, b.stopped_reason, b.created_at,
        b.finished_at, m.total, m.done, m.refused, m.failed_again
@@ -30,11 +40,11 @@ select b.id, b.verb, b.query, b.rate, b.by, b.reason, b.state, b.stopped_reason,
   join lateral (
     select count(*) as total, count(*) filter (where x.refusal is not null) as refused,
            count(*) filter (where x.at is not null and x.refusal is null) as done,
-           count(*) filter (where x.at is not null and x.refusal is null and r.state = 'failed')
-             as failed_again
+           count(*) filter (where x.at is not null and x.refusal is null and r.state = 'failed'
+                                and b.verb = 'retry') as failed_again
       from koken.bulk_run x left join koken.run r on r.id = x.run_id
      where x.bulk_id = b.id) m on true
- where w.name = $1 and ($2::bigint is null or b.id = $2)
+ where w.name = $1 and ($2::bigint is null or b.id = $2) and ($4::bigint is null or b.id < $4)
  order by b.id desc limit $3
 """
 JOBS = """
@@ -61,15 +71,15 @@ class Preview:
         }
 
 
-async def preview(db: Database, query: str, *, workspace: str) -> Preview:
-    """The runs that match and could be retried, oldest first.
+async def preview(db: Database, query: str, *, workspace: str, verb: BulkVerb = "retry") -> Preview:
+    """The runs that match and to which it could be done, oldest first.
 
     Raises ``InvalidArguments`` for a bad query, or one that says nothing or is about too many.
     """
     if not query.strip():
         raise InvalidArguments("say which runs: job:report state:failed since:2h")
     asked = parse(query)
-    asked.runs.add("r.state = any({}::text[])", list(RETRIABLE))
+    narrow(asked, verb)
     async with reading(db) as session:
         ids = await page(session, asked, workspace=workspace, limit=MOST + 1)
         if len(ids) > MOST:
@@ -79,14 +89,24 @@ async def preview(db: Database, query: str, *, workspace: str) -> Preview:
     return Preview(ids=sorted(ids), jobs=dict(counts.most_common()), first=first[::-1])
 
 
-async def bulks(db: Database, *, workspace: str, limit: int = 50) -> list[Bulk]:
-    """The latest bulks, newest first."""
-    return [Bulk(**dict(row)) for row in await rows(db, BULKS, workspace, None, limit)]
+def narrow(query: Query, verb: BulkVerb) -> None:
+    """Leave out the runs to which it cannot be done: a skip is for workflows that failed."""
+    query.runs.add("r.state = any({}::text[])", [state.value for state in STATES[verb]])
+    if verb == "skip":
+        query.runs.add(OF_STEPS)
+
+
+async def bulks(
+    db: Database, *, workspace: str, limit: int = 50, before: int | None = None
+) -> list[Bulk]:
+    """The latest bulks, newest first; ``before``: where the last page ended."""
+    found = await rows(db, BULKS, workspace, None, limit, before)
+    return [Bulk(**dict(row)) for row in found]
 
 
 async def bulk(db: Database, bulk_id: int, *, workspace: str) -> Bulk:
     """A bulk by its number. Raises ``NotFound``."""
-    found = await rows(db, BULKS, workspace, bulk_id, 1)
+    found = await rows(db, BULKS, workspace, bulk_id, 1, None)
     if not found:
         raise NotFound(f"there is no bulk {bulk_id}; `koken bulk` lists them")
     return Bulk(**dict(found[0]))

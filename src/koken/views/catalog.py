@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from koken.errors import NotFound
@@ -47,6 +48,7 @@ select s.id, j.name as job, s.name, s.declared::text as declared, s.expression, 
     select due_at, verdict, reason from koken.tick
      where schedule_id = s.id order by due_at desc limit 1) t on true
  where w.name = $1 and s.retired_at is null and ($2::text is null or j.name = $2)
+   and ($3::int is null or s.id = $3)
  order by j.name, s.name
 """
 TICKS = """
@@ -59,7 +61,7 @@ select t.due_at, t.until_at, t.count, t.verdict, t.reason, t.run_id, t.blocker_i
     select * from koken.tick where schedule_id = s.id and ($3::timestamptz is null or due_at < $3)
      order by due_at desc limit $4) t on true
   left join koken.run r on r.id = t.run_id
- where w.name = $1 and j.name = $2
+ where w.name = $1 and j.name = $2 and ($5::int is null or s.id = $5)
  order by t.due_at desc
  fetch first $4 rows with ties
 """
@@ -191,26 +193,40 @@ async def jobs(db: Database, *, workspace: str, retired: bool = False) -> list[J
     return found
 
 
-async def schedules(db: Database, *, workspace: str, job: str | None = None) -> list[ScheduleRow]:
-    """All schedules, by job."""
+async def schedules(
+    db: Database, *, workspace: str, job: str | None = None, number: int | None = None
+) -> list[ScheduleRow]:
+    """All schedules by job; those of one job, or the one of that ``number``."""
     found = []
-    for row in await rows(db, SCHEDULES, workspace, job):
+    for row in await rows(db, SCHEDULES, workspace, job, number):
         values = dict(row)
-        declared = Schedule.from_json(json.loads(values.pop("declared")))
+        told = in_words(values.pop("declared"))
         values["overlap"] = values["overlap"] or "skip_if_running"
-        found.append(ScheduleRow(words=declared.in_words(), **values))
+        found.append(ScheduleRow(words=told, **values))
     return found
 
 
+@lru_cache(maxsize=4096)
+def in_words(declared: str) -> str:
+    """A schedule as people say it, from its stored text; the same text is read once."""
+    return Schedule.from_json(json.loads(declared)).in_words()
+
+
 async def ticks(
-    db: Database, job: str, *, workspace: str, limit: int = 50, before: datetime | None = None
+    db: Database,
+    job: str,
+    *,
+    workspace: str,
+    limit: int = 50,
+    before: datetime | None = None,
+    schedule: int | None = None,
 ) -> list[TickRow]:
-    """The latest due times of a job's schedules, all before the instant ``before``.
+    """The latest due times of a job's schedules, or of one, all before the instant ``before``.
 
     Those that fall due at the same time as the last stand in one page with it, even if it is longer
     than ``limit``. Raises ``NotFound`` for an unknown job.
     """
     if not await rows(db, "select from koken.job where name = $1", job):
         raise NotFound(f"there is no job {job!r}; `koken jobs` lists them")
-    found = await rows(db, TICKS, workspace, job, before, limit)
+    found = await rows(db, TICKS, workspace, job, before, limit, schedule)
     return [TickRow(**dict(row)) for row in found]

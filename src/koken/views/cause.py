@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from koken.model.run import stamp
+from koken.model.run import instant_of, number_of, stamp
 
 NAMED = 3
 """Steps that are told by their names."""
@@ -54,3 +54,13 @@ class Cause:
             "wait_for": self.wait_for,
         }
         return {name: value for name, value in plain.items() if value is not None}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Cause:
+        """What ``to_json`` gave."""
+        changes = {
+            "held_by": number_of(plain.get("held_by")),
+            "since": instant_of(plain.get("since")),
+            "until": instant_of(plain.get("until")),
+        }
+        return cls(**dict(plain) | changes)

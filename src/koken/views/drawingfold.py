@@ -45,7 +45,12 @@ def size(node: Node) -> int:
 
 
 def merged(graph: Graph, groups: Groups) -> Graph:
-    """The graph with one node for each group, in the place of its first step."""
+    """The graph with one node for each group, in the place of its first step.
+
+    Groups that somebody has unfolded stay as they are, and so do their steps in other groups.
+    """
+    kept = graph.kept.union(*(groups[name] for name in graph.unfolded if name in groups))
+    groups = {name: found for name, found in groups.items() if kept.isdisjoint(found)}
     group_of = {name: group for group, members in groups.items() for name in members}
     nodes: dict[str, Node] = {}
     members: dict[str, list[Node]] = defaultdict(list)
@@ -68,7 +73,7 @@ def merged(graph: Graph, groups: Groups) -> Graph:
         hard = edge.hard or (before is not None and before.hard)
         label = edge.label if before is None or before.label == edge.label else ""
         edges[source, target] = Edge(source=source, target=target, label=label, hard=hard)
-    return Graph(title=graph.title, nodes=tuple(nodes.values()), edges=tuple(edges.values()))
+    return replace(graph, nodes=tuple(nodes.values()), edges=tuple(edges.values()), kept=kept)
 
 
 def more(net: Net, members: Sequence[str]) -> str:

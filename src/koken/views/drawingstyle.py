@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 LOOKS = {
     # look: in light, in dark
     "blocked": ("#6e7781", "#8b949e"),
@@ -68,3 +70,13 @@ def colours(theme: int) -> str:
 
 
 STYLE = f"{SHAPES}{colours(0)}\n@media (prefers-color-scheme:dark){{\n{colours(1)}\n}}\n"
+RULE = re.compile(r"([.a-z][^{}@;]*)\{(?=[a-z-]+:)")
+
+
+def sheet(scope: str) -> str:
+    """The rules for pictures that are part of a page: within ``scope`` alone."""
+
+    def scoped(rule: re.Match[str]) -> str:
+        return ",".join(f"{scope} {each}" for each in rule[1].split(",")) + "{"
+
+    return RULE.sub(scoped, STYLE)

@@ -1,9 +1,9 @@
-"""A graph as an SVG file that needs nothing else: layers from left to right, in light and dark."""
+"""A graph as SVG, layers from left to right: a file that needs nothing else, or part of a page."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import tzinfo
 from xml.sax.saxutils import escape, quoteattr
 
@@ -19,7 +19,7 @@ HIGH, FREE, PASSING = 46.0, 18.0, 12.0
 BETWEEN, CROWDED = 56.0, 2.5
 """Free width between two layers, and what each step of the larger one adds; labels come on top."""
 MARGIN, HEAD = 24.0, 52.0
-LETTER, SMALL_LETTER = 7.4, 6.3
+LETTER, SMALL_LETTER = 8.4, 6.3
 """Mean widths of letters, bold and small."""
 INSET = 34.0
 """From the left edge of a step to its name."""
@@ -29,17 +29,31 @@ FOLDS: Sequence[tuple[Fold, int]] = (
 )  # fmt: skip
 MOST, HIGHEST = 1500, 40
 """Steps in a picture, and in one of its layers."""
+WIDE = 1600
+"""A picture of a page that is no wider is made to fit."""
+Leads = Callable[[Node], str]
+"""Where a step of a picture leads; an empty text: nowhere."""
 
 
 def svg(graph: Graph, zone: tzinfo | None = None) -> str:
     """The picture as the text of a file; times of day are told in ``zone``."""
+    return Picture(graph, folded(graph), zone).file()
+
+
+def part(graph: Graph, zone: tzinfo | None = None, *, leads: Leads) -> str:
+    """The picture as an element of a page, which has the rules of ``drawingstyle.sheet``."""
+    return Picture(graph, folded(graph), zone, leads).part()
+
+
+def folded(graph: Graph) -> Net:
+    """What of a graph is drawn."""
     shown, net = graph, net_of(graph)
     for fold, keep in FOLDS:
         if len(net.nodes) <= MOST and max(map(len, net.layers)) <= HIGHEST:
             break
         shown = fold(shown, keep)
         net = net_of(shown)
-    return Picture(graph, net, zone).text()
+    return net
 
 
 def plain(text: str) -> str:
@@ -68,14 +82,18 @@ def wide(text: str, letter: float) -> float:
 class Picture:
     """Writes the parts of one picture."""
 
-    def __init__(self, graph: Graph, net: Net, zone: tzinfo | None) -> None:
+    def __init__(
+        self, graph: Graph, net: Net, zone: tzinfo | None, leads: Leads | None = None
+    ) -> None:
         self.graph = graph
         self.net = net
         self.zone = zone
+        self.leads = leads
+        self.above = HEAD if leads is None else MARGIN
         self.layout: Layout = layout(net, Spacing(HIGH + FREE, PASSING))
         self.second = {name: self.second_line(node) for name, node in net.nodes.items()}
         self.lefts, self.widths, self.width = self.columns()
-        self.height = self.layout.bottom - self.layout.top + HEAD + MARGIN
+        self.height = self.layout.bottom - self.layout.top + self.above + MARGIN
 
     def second_line(self, node: Node) -> str:
         """What stands below the name."""
@@ -111,7 +129,22 @@ class Picture:
         second = wide(cut(self.second[name], LONGEST_SAID), SMALL_LETTER)
         return max(NARROWEST, INSET + max(first, second) + 14)
 
-    def text(self) -> str:
+    def part(self) -> str:
+        """An element of a page."""
+        width, height = f"{self.width:.0f}", f"{self.height:.0f}"
+        label = quoteattr(plain(self.graph.title))
+        size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+        kind = "graph wide" if self.width > WIDE else "graph"
+        return "\n".join(
+            [
+                f'<svg class="{kind}" role="group" aria-label={label} {size}>',
+                *self.edges(),
+                *(self.node(node) for node in self.net.nodes.values()),
+                "</svg>",
+            ]
+        )
+
+    def file(self) -> str:
         """The whole file."""
         width, height = max(self.width, 320.0), self.height
         label = quoteattr(plain(self.graph.title))
@@ -147,7 +180,7 @@ class Picture:
 
     def down(self, y: float) -> float:
         """A height of the layout in the picture."""
-        return y - self.layout.top + HEAD
+        return y - self.layout.top + self.above
 
     def edges(self) -> Iterable[str]:
         """Lines first, so that steps lie over them; then their labels."""
@@ -205,7 +238,7 @@ class Picture:
             else ""
         )
         first = 28 if not second else 20
-        return (
+        step = (
             f'<g class="step {node.mark.look}" transform="translate({x:.1f} {y:.1f})">'
             f"<title>{xml(told)}</title>{stack}"
             f'<rect class="box" width="{width:.1f}" height="{HIGH:.0f}" rx="7"/>'
@@ -213,3 +246,5 @@ class Picture:
             f'<text class="name" x="{INSET:.0f}" y="{first}">{xml(cut(node.name, LONGEST))}</text>'
             f'<text class="said" x="{INSET:.0f}" y="36">{xml(cut(second, LONGEST_SAID))}</text></g>'
         )
+        leads = self.leads(node) if self.leads is not None else ""
+        return f"<a href={quoteattr(leads)}>{step}</a>" if leads else step

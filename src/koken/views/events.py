@@ -1,23 +1,41 @@
-"""What people did to a run, as it was recorded: who, what and why."""
+"""What people did, as it was recorded: who, what and why; to a run, or in a workspace."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from koken.model.run import stamp
 from koken.store.database import Database
-from koken.views.reading import rows
+from koken.views.query import Conditions
+from koken.views.reading import reading, rows
 
+MOST = 500
 OF_RUN = """
 select * from (
   select e.id, e.at, e.verb, e.by, e.reason, e.detail::text as detail
     from koken.event e where e.run_id = $1 order by e.id desc limit $2) x
  order by id
 """
+# What concerns no workspace alone: a job or a queue that all of them use is everybody's business.
+OF_WORKSPACE = """
+select x.id, x.at, x.verb, x.by, x.reason, x.detail::text as detail, x.run_id, w.name as workspace,
+       j.name as job
+  from ((select e.* from koken.event e
+          where e.workspace_id = {workspace} and {where} order by e.id desc limit {limit})
+        union all
+        (select e.* from koken.event e
+          where e.workspace_id = 2 and {workspace} <> 2 and {house} and {where}
+          order by e.id desc limit {limit})) x
+  join koken.workspace w on w.id = x.workspace_id
+  left join koken.job j on j.id = x.job_id
+ order by x.id desc
+ limit {limit}
+"""
+SHARED = "(e.job_id is not null or e.detail ? 'queue')"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +59,27 @@ class EventRow:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedEvent(EventRow):
+    """One thing that somebody did, and what it was about."""
+
+    id: int
+    workspace: str
+    """GLOBAL for what concerns no workspace alone."""
+    job: str | None
+    run_id: int | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "id": str(self.id),
+            "workspace": self.workspace,
+            "job": self.job,
+            "run": None if self.run_id is None else str(self.run_id),
+            **EventRow.to_json(self),
+        }
+
+
 async def of_run(db: Database, run_id: int, *, limit: int = 100) -> list[EventRow]:
     """The last things done to a run, oldest first."""
     return [
@@ -53,3 +92,58 @@ async def of_run(db: Database, run_id: int, *, limit: int = 100) -> list[EventRo
         )
         for row in await rows(db, OF_RUN, run_id, limit)
     ]
+
+
+async def of_workspace(
+    db: Database,
+    *,
+    workspace: str,
+    limit: int = 50,
+    before: int | None = None,
+    verb: Sequence[str] = (),
+    by: Sequence[str] = (),
+    job: Sequence[str] = (),
+    run: int | None = None,
+    text: str = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
+    house: bool = False,
+) -> list[PlacedEvent]:
+    """What was done in a workspace, newest first; ``before``: where the last page ended.
+
+    Several values of one kind are alternatives; ``text`` is looked for in the reason. ``house``:
+    also what concerns the whole house, beside the jobs and queues that all workspaces share.
+    """
+    where = Conditions()
+    if before is not None:
+        where.add("e.id < {}", before)
+    for column, values in (("verb", verb), ("by", by)):
+        if values:
+            where.add(f"e.{column} = any({{}}::text[])", list(values))
+    if job:
+        where.add(
+            "e.job_id = any(array(select o.id from koken.job o where o.name = any({}::text[])))",
+            list(job),
+        )
+    if run is not None:
+        where.add("e.run_id = {}", run)
+    if text:
+        where.add("position(lower({}) in lower(e.reason)) > 0", text)
+    if since is not None:
+        where.add("e.at >= {}", since)
+    if until is not None:
+        where.add("e.at < {}", until)
+    async with reading(db) as session:
+        place = await session.fetch_text(
+            "select id from koken.workspace where name = $1", workspace
+        )
+        if not place:
+            return []
+        statement = OF_WORKSPACE.format(
+            workspace=place[0]["id"],
+            where=where.text,
+            house="true" if house else SHARED,
+            limit=min(limit, MOST),
+        )
+        found = await session.fetch_text(statement, *where.parameters)
+    return [PlacedEvent(**{**dict(row), "detail": json.loads(row["detail"])}) for row in found]

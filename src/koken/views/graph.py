@@ -108,6 +108,10 @@ class Graph:
     title: str
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
+    unfolded: frozenset[str] = frozenset()
+    """Groups of a large picture that somebody wants to see step by step."""
+    kept: frozenset[str] = frozenset()
+    """Their steps."""
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -147,6 +151,11 @@ async def graph_of_run(db: Database, run: Run[Any]) -> Graph:
     async with reading(db) as session:
         declared = await declared_in(session, run)
         rows = await rows_in(session, run, declared)
+    return graph_of_rows(run, declared, rows)
+
+
+def graph_of_rows(run: Run[Any], declared: Sequence[StepSpec], rows: Sequence[StepRow]) -> Graph:
+    """The graph of a run whose steps have been read."""
     found = {row.no: row for row in rows}
     title = f"{run.job} {run.id}"
     if not declared and not any(row.recorded for row in rows):

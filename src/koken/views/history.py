@@ -16,6 +16,7 @@ select count(*) as ticks from (
       select from koken.tick t
        where t.schedule_id = s.id
          and t.due_at < least(koken.now() - make_interval(secs => $1::float8), last.due_at)
+         and t.fired_at < koken.now() - make_interval(secs => $1::float8)
        limit 1001) t
    limit 1001) x
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -49,6 +50,12 @@ class LogLine:
             "lease": self.lease,
             "text": self.text,
         }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> LogLine:
+        """What ``to_json`` gave."""
+        same = {name: plain[name] for name in ("level", "stream", "lease", "text")}
+        return cls(id=int(plain["id"]), at=datetime.fromisoformat(plain["at"]), **same)
 
 
 async def lines(db: Database, run_id: int, *, after: int = 0, limit: int = 1000) -> list[LogLine]:

@@ -64,16 +64,19 @@ async def page(
     return [row["id"] for row in await session.fetch_text(text, *query.runs.parameters)]
 
 
-def newest(where: str, jobs: Sequence[int] | None, limit: int) -> str:
-    """The statement for the newest runs of these jobs: of each job, and of those together."""
+def newest(where: str, jobs: Sequence[int] | None, limit: int, columns: str = "r.id") -> str:
+    """The statement for the newest runs of these jobs: of each job, and of those together.
+
+    ``columns``: their numbers, or ``r.*``.
+    """
     if jobs is None:
-        return f"select r.id from koken.run r where {where} order by r.id desc limit {limit}"
+        return f"select {columns} from koken.run r where {where} order by r.id desc limit {limit}"
     if len(jobs) > FEW:
         numbers = ", ".join(map(str, jobs))
-        return newest(f"r.job_id in ({numbers}) and {where}", None, limit)
-    parts = [newest(f"r.job_id = {job} and {where}", None, limit) for job in jobs]
+        return newest(f"r.job_id in ({numbers}) and {where}", None, limit, columns)
+    parts = [newest(f"r.job_id = {job} and {where}", None, limit, columns) for job in jobs]
     every = " union all ".join(f"({part})" for part in parts)
-    return f"select r.id from ({every}) r order by r.id desc limit {limit}"
+    return f"select {columns} from ({every}) r order by r.id desc limit {limit}"
 
 
 async def placed(session: Transaction, query: Query, workspace: str) -> Place | None:

@@ -113,6 +113,19 @@ def unquoted(value: str) -> str:
     return value
 
 
+def without(text: str, word: str) -> str:
+    """A query without what it says by one word."""
+    kept = [match[0] for match in WORD.finditer(text) if match[1] != word]
+    return " ".join(kept)
+
+
+def quoted(value: str) -> str:
+    """As a value of the query language; in quotes where it would not stay whole."""
+    if re.fullmatch(r"[\w.:/@+-]+", value):
+        return value
+    return '"' + re.sub(r'(["\\])', r"\\\1", value) + '"'
+
+
 def escaped(value: str) -> str:
     """For use inside a ``like`` pattern."""
     return re.sub(r"([\\%_])", r"\\\1", value)

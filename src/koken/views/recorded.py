@@ -68,6 +68,11 @@ class ChildRow:
         """As plain values."""
         return {"run": str(self.id), "job": self.job, "state": self.state.value}
 
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> ChildRow:
+        """What ``to_json`` gave."""
+        return cls(id=int(plain["run"]), job=plain["job"], state=State(plain["state"]))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:

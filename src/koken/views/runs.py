@@ -202,6 +202,9 @@ class AttemptRow:
     started_at: datetime | None
     ended_at: datetime | None
     error: Failure | None
+    peak_bytes: int | None
+    """Memory of its largest process at its worst; None for one without a process of its own."""
+    cpu_seconds: float | None
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -213,21 +216,26 @@ class AttemptRow:
             "started_at": stamp(self.started_at),
             "ended_at": stamp(self.ended_at),
             "error": self.error.to_json() if self.error else None,
+            "peak_bytes": self.peak_bytes,
+            "cpu_seconds": self.cpu_seconds,
         }
 
 
 ATTEMPTS = """
-select a.attempt, a.lease, a.outcome, k.name as worker, a.started_at, a.ended_at,
-       a.error::text as error
-  from koken.attempt a left join koken.worker k on k.id = a.worker_id
- where a.run_id = $1
-union all
-select r.attempt, r.lease, case r.state when 'running' then 'running' else 'succeeded' end, k.name,
-       r.claimed_at, r.finished_at, null
-  from koken.run r left join koken.worker k on k.id = r.worker_id
- where r.id = $1 and r.state in ('running', 'succeeded')
-   and not exists (select from koken.attempt a where a.run_id = r.id and a.lease = r.lease)
- order by lease
+select x.*, u.peak_bytes, u.cpu_seconds
+  from (
+    select a.attempt, a.lease, a.outcome, k.name as worker, a.started_at, a.ended_at,
+           a.error::text as error
+      from koken.attempt a left join koken.worker k on k.id = a.worker_id
+     where a.run_id = $1
+    union all
+    select r.attempt, r.lease, case r.state when 'running' then 'running' else 'succeeded' end,
+           k.name, r.claimed_at, r.finished_at, null
+      from koken.run r left join koken.worker k on k.id = r.worker_id
+     where r.id = $1 and r.state in ('running', 'succeeded')
+       and not exists (select from koken.attempt a where a.run_id = r.id and a.lease = r.lease)
+  ) x left join koken.usage u on u.run_id = $1 and u.lease = x.lease
+ order by x.lease
 """
 
 
@@ -242,6 +250,8 @@ async def attempts(db: Database, run_id: int) -> list[AttemptRow]:
             started_at=row["started_at"],
             ended_at=row["ended_at"],
             error=Failure.from_json(json.loads(row["error"])) if row["error"] else None,
+            peak_bytes=row["peak_bytes"],
+            cpu_seconds=row["cpu_seconds"],
         )
         for row in await rows(db, ATTEMPTS, run_id)
     ]

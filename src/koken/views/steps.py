@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from koken.errors import NotFound
-from koken.model.run import Children, Failure, Run, Wait, stamp
+from koken.model.run import Children, Failure, Run, Wait, instant_of, number_of, stamp
 from koken.model.states import State, WaitCause
 from koken.model.steps import ITEM, StepSpec
 from koken.store.database import Database, Row, Transaction
@@ -122,7 +123,37 @@ class StepRow:
             "undoes": self.undoing,
             "child": self.child.to_json() if self.child else None,
             "detail": self.detail or None,
+            "result": self.result or None,
+            "recorded": self.recorded,
         }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> StepRow:
+        """What ``to_json`` gave; of its error the reason in a line."""
+        items = plain["items"]
+        same = ("name", "no", "code", "attempt", "max_attempts", "took", "worker", "recorded")
+        return cls(
+            **{name: plain[name] for name in same},
+            run_id=number_of(plain["run"]),
+            state=State(plain["state"]) if plain["state"] else None,
+            items=items
+            and Children(
+                made=items["total"],
+                going=0,
+                held=items["total"] - items["done"],
+                bad=items["bad"],
+            ),
+            started_at=instant_of(plain["started_at"]),
+            ended_at=instant_of(plain["ended_at"]),
+            error=Failure(type="", message=plain["reason"]) if plain["reason"] else None,
+            result=plain["result"] or "",
+            wait=Wait.from_json(plain["wait"]) if plain["wait"] else None,
+            gate=plain["gate"] or "",
+            not_before_at=instant_of(plain["not_before"]),
+            undoing=plain["undoes"],
+            detail=plain["detail"] or "",
+            child=ChildRow.from_json(plain["child"]) if plain["child"] else None,
+        )
 
 
 async def steps(db: Database, run: Run[Any]) -> list[StepRow]:
@@ -191,8 +222,9 @@ async def declared_in(session: Transaction, run: Run[Any]) -> Sequence[StepSpec]
     return specs(found[0]["steps"]) if found else ()
 
 
+@lru_cache(maxsize=64)
 def specs(text: str | None) -> Sequence[StepSpec]:
-    """The steps of a version, as it is stored."""
+    """The steps of a version, as it is stored; of those that are asked for often read once."""
     return tuple(StepSpec.from_json(plain) for plain in json.loads(text or "[]"))
 
 

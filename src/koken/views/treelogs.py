@@ -74,6 +74,8 @@ class Place:
     root: int
     names: Mapping[int, str]
     last: Mapping[int, int]
+    since: int = 0
+    """Of a run that is not among these: the lines after this one are to be read."""
 
 
 async def tail(db: Database, root: int, *, limit: int) -> tuple[list[Said], Place]:
@@ -88,7 +90,7 @@ async def after(db: Database, place: Place, *, limit: int) -> tuple[list[Said], 
     """What has come since, of runs too that have begun since."""
     names = await tree(db, place.root)
     ids = list(names)
-    found = await rows(db, AFTER, ids, [place.last.get(each, 0) for each in ids], limit)
+    found = await rows(db, AFTER, ids, [place.last.get(each, place.since) for each in ids], limit)
     last = {**place.last, **{row["run_id"]: row["id"] for row in found}}
     return [said(row, names) for row in found], replace(place, names=names, last=last)
 

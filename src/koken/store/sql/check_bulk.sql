@@ -1,18 +1,18 @@
--- Stops bulks whose runs fail again: of the last twenty that have ended since their turn came, more than
--- half, and ten at least have ended. Ends those of which nothing is left.
+-- Stops retries whose runs fail again: of the last twenty that have ended since their turn came, more than
+-- half, and ten at least have ended. Ends bulks of which nothing is left.
 with b as materialized (
-  select id, workspace_id, query, checked_from from koken.bulk where state = 'running' order by id for update skip locked),
+  select id, workspace_id, verb, query, checked_from from koken.bulk where state = 'running' order by id for update skip locked),
 looked as materialized (
-  select b.id, b.workspace_id, b.query, count(l.state) as ended, count(*) filter (where l.state = 'failed') as failed,
+  select b.id, b.workspace_id, b.verb, b.query, count(l.state) as ended, count(*) filter (where l.state = 'failed') as failed,
          exists (select from koken.bulk_run m where m.bulk_id = b.id and m.at is null) as left_over
     from b left join lateral (
       select r.state from koken.bulk_run m join koken.run r on r.id = m.run_id
        where m.bulk_id = b.id and m.at is not null and m.at >= coalesce(b.checked_from, '-infinity') and m.refusal is null
          and r.finished_at is not null
        order by m.at desc, m.run_id desc limit 20) l on true
-   group by 1, 2, 3),
+   group by 1, 2, 3, 4),
 said as (
-  select *, ended >= 10 and failed * 2 > ended and left_over as stops,
+  select *, verb = 'retry' and ended >= 10 and failed * 2 > ended and left_over as stops,
          format('%s of the last %s runs that it retried failed again', failed, ended) as why from looked),
 moved as (
   update koken.bulk u set state = case when s.stops then 'stopped' else 'done' end,

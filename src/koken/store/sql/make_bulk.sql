@@ -1,7 +1,7 @@
--- $1 workspace  $2 query  $3 rate  $4 by  $5 reason  $6 runs
+-- $1 workspace  $2 query  $3 rate  $4 by  $5 reason  $6 runs  $7 verb
 with made as (
   insert into koken.bulk (workspace_id, verb, query, rate, by, reason)
-  select w.id, 'retry', $2, $3::float8, $4, $5 from koken.workspace w where w.name = $1
+  select w.id, $7, $2, $3::float8, $4, $5 from koken.workspace w where w.name = $1
   returning id, workspace_id),
 members as (
   insert into koken.bulk_run (bulk_id, run_id)
@@ -9,6 +9,6 @@ members as (
 recorded as (
   insert into koken.event (workspace_id, verb, by, reason, detail)
   select workspace_id, 'bulk', $4, $5,
-         jsonb_build_object('bulk', id::text, 'query', $2, 'runs', cardinality($6::bigint[]), 'rate', $3::float8)
+         jsonb_build_object('bulk', id::text, 'verb', $7::text, 'query', $2, 'runs', cardinality($6::bigint[]), 'rate', $3::float8)
     from made)
 select id from made

@@ -37,6 +37,7 @@ c as (delete from koken.checkpoint using gone where checkpoint.run_id = gone.id)
 l as (delete from koken.ledger using gone where ledger.run_id = gone.id),
 s as (delete from koken.signal using gone where signal.run_id = gone.id),
 q as (delete from koken.question using gone where question.run_id = gone.id),
+u as (delete from koken.usage using gone where usage.run_id = gone.id),
 h as (delete from koken.hold using gone where hold.run_id = gone.id),
 m as (delete from koken.moving using gone where moving.run_id = gone.id)
 select (select count(*) from old) as pruned, (select max(id) from page) as cursor

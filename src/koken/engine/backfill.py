@@ -1,0 +1,238 @@
+"""The moment due times of the past get the runs that they never had: once each, and paced."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from koken.engine.grant import grant
+from koken.engine.start import WAITING_LOCKS
+from koken.errors import InvalidArguments, NotFound, Refused
+from koken.model import codec
+from koken.model.backfill import (
+    MOST_LOOKED_AT,
+    MOST_RUNS,
+    Backfilled,
+    BackfillPlan,
+    notes,
+    sorted_out,
+    taken_out,
+)
+from koken.model.firing import INSTANT, filled
+from koken.model.schedule import Schedule
+from koken.store.database import Database, Row, Transaction
+from koken.store.statements import Statement
+
+BACKFILLED_SCHEDULE = Statement("backfilled_schedule")
+HOLD_SCHEDULE = Statement("hold_schedule")
+TICKS_WITHIN = Statement("ticks_within")
+SPLIT_TICKS = Statement("split_ticks")
+BACKFILL = Statement("backfill")
+PACE_BACKFILL = Statement("pace_backfill")
+RECORD_EVENT = Statement("record_event")
+PAGE = 100
+"""Runs of one transaction, during which the schedule itself does not fire."""
+AT_ONCE = 100
+"""Runs of a backfill that may go at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is wanted: runs for the due times from ``since`` on and before ``until``."""
+
+    schedule_id: int
+    workspace: str
+    since: datetime
+    until: datetime
+    at_once: int = 1
+    by: str = ""
+    reason: str | None = None
+
+
+async def plan(db: Database, order: Order, *, keep: float) -> BackfillPlan:
+    """What a backfill would do now. ``keep`` is for how many seconds ticks are remembered.
+
+    Raises ``NotFound``, ``InvalidArguments`` for a stretch that cannot be, or of too many due
+    times, and ``Refused`` for a schedule that its job has no more.
+    """
+    check(order)
+    row = await found(db, order)
+    schedule = Schedule.from_json(json.loads(row["declared"]))
+    check_pace(order, row)
+    due = await asyncio.to_thread(due_within, schedule, order)
+    ticks = await db.fetch(TICKS_WITHIN, order.schedule_id, order.since, order.until)
+    wanted, kept = sorted_out(due, ticks, row)
+    if len(wanted) > MOST_RUNS:
+        raise InvalidArguments(
+            f"{len(wanted):,} due times have no run; one backfill starts at most {MOST_RUNS:,}. "
+            f"The first {MOST_RUNS:,} are those before {wanted[MOST_RUNS].isoformat()}",
+            {"to": f"at most {MOST_RUNS:,} runs"},
+        )
+    return BackfillPlan(
+        job=row["job"],
+        schedule_id=row["id"],
+        schedule=row["name"],
+        words=schedule.in_words(),
+        timezone=schedule.zone,
+        since=order.since,
+        until=order.until,
+        at_once=order.at_once,
+        due=tuple(wanted),
+        kept=kept,
+        notes=notes(wanted, row, row["now"] - timedelta(seconds=keep)),
+    )
+
+
+async def backfill(db: Database, order: Order, *, keep: float) -> Backfilled:
+    """Start them, a page in a transaction, the oldest first; raises as ``plan`` does.
+
+    A due time gets one run, however many people ask for it at once. What is broken off is made up
+    for by asking again.
+    """
+    planned = await plan(db, order, keep=keep)
+    runs: list[int] = []
+    for begin in range(0, len(planned.due), PAGE):
+        page = planned.due[begin : begin + PAGE]
+        work = partial(start_page, order=order, planned=planned, page=page, first=not runs)
+        ids = await db.run(work)
+        locks = await db.fetch(WAITING_LOCKS, ids)
+        await grant(db, [each["lock_id"] for each in locks])
+        runs += ids
+    return Backfilled(plan=planned, runs=tuple(runs))
+
+
+async def start_page(
+    tx: Transaction, order: Order, planned: BackfillPlan, page: Sequence[datetime], *, first: bool
+) -> list[int]:
+    """Start what of a page has no run yet; the schedule is held meanwhile."""
+    await tx.fetch(HOLD_SCHEDULE, order.schedule_id)
+    row = await found(tx, order)
+    schedule = Schedule.from_json(json.loads(row["declared"]))
+    ticks = await tx.fetch(TICKS_WITHIN, order.schedule_id, page[0], page[-1])
+    known = set(page)
+    wanted, _ = sorted_out(
+        [due for due in due_between(schedule, page[0], page[-1]) if due in known], ticks, row
+    )
+    if not wanted:
+        return []
+    if first:
+        await record(tx, order, planned, row)
+    await split(tx, schedule, ticks, wanted, order.schedule_id)
+    zone = ZoneInfo(schedule.zone)
+    texts = [
+        codec.encode(
+            filled(schedule.args, due.astimezone(zone), order.workspace), name="the arguments"
+        )
+        for due in wanted
+    ]
+    told = f"backfilled by {order.by}" + (f": {order.reason}" if order.reason else "")
+    started = await tx.fetch(
+        BACKFILL, row["id"], row["job"], order.workspace, wanted, texts, order.by, told
+    )
+    ids = [each["run_id"] for each in started]
+    if row["overlap"] == "allow":
+        key = f"{row['job']} {row['name']}"
+        await tx.fetch(PACE_BACKFILL, ids, row["workspace_id"], key, order.at_once)
+    return ids
+
+
+async def found(db: Database | Transaction, order: Order) -> Row:
+    """The schedule. Raises ``NotFound`` and ``Refused``."""
+    rows = await db.fetch(BACKFILLED_SCHEDULE, order.schedule_id, order.workspace)
+    if not rows:
+        raise NotFound(
+            f"there is no schedule {order.schedule_id} here; `koken schedules` lists them"
+        )
+    if rows[0]["retired_at"] is not None:
+        raise Refused(
+            f"{rows[0]['job']} has had no schedule {rows[0]['name']!r} since "
+            f"{rows[0]['retired_at']:%Y-%m-%d %H:%M} UTC; start its runs one by one, "
+            "each with its logical time",
+            what=f"schedule {order.schedule_id}",
+        )
+    return rows[0]
+
+
+def check(order: Order) -> None:
+    """Refuse a stretch without length, and a number that paces nothing."""
+    if order.since >= order.until:
+        raise InvalidArguments(
+            f"from {order.since.isoformat()} to {order.until.isoformat()} is no stretch of time",
+            {"to": "comes after from"},
+        )
+    if not 1 <= order.at_once <= AT_ONCE:
+        raise InvalidArguments(
+            f"{order.at_once} runs at once; give a number from 1 to {AT_ONCE}",
+            {"at_once": f"is between 1 and {AT_ONCE}"},
+        )
+
+
+def check_pace(order: Order, row: Mapping[str, Any]) -> None:
+    """Refuse several at once of a job that lets only one go."""
+    if order.at_once > 1 and row["overlap"] != "allow":
+        raise InvalidArguments(
+            f"scheduled runs of {row['job']} go one at a time (overlap {row['overlap']}); "
+            "leave at_once at 1",
+            {"at_once": "is 1 for this job"},
+        )
+
+
+def due_within(schedule: Schedule, order: Order) -> list[datetime]:
+    """All due times of the stretch. Raises ``InvalidArguments`` when there are too many."""
+    due = schedule.due_between(order.since - INSTANT, order.until - INSTANT, MOST_LOOKED_AT + 1)
+    if len(due) > MOST_LOOKED_AT:
+        raise InvalidArguments(
+            f"there are more than {MOST_LOOKED_AT:,} due times before {order.until.isoformat()}; "
+            f"give a shorter stretch, such as up to {due[MOST_LOOKED_AT // 2].isoformat()}",
+            {"to": f"at most {MOST_LOOKED_AT:,} due times"},
+        )
+    return [each.astimezone(UTC) for each in due]
+
+
+def due_between(schedule: Schedule, first: datetime, last: datetime) -> list[datetime]:
+    """The due times from one to another, both with them, in UTC."""
+    due = schedule.due_between(first - INSTANT, last, MOST_LOOKED_AT)
+    return [each.astimezone(UTC) for each in due]
+
+
+async def split(
+    tx: Transaction,
+    schedule: Schedule,
+    ticks: Sequence[Row],
+    wanted: Sequence[datetime],
+    schedule_id: int,
+) -> None:
+    """Take due times out of the ticks that stand for a stretch of them; the rest stays."""
+    gone, rests = taken_out(schedule, ticks, wanted)
+    if gone:
+        columns = [list(column) for column in zip(*rests, strict=True)] or [[]] * 5
+        await tx.fetch(SPLIT_TICKS, schedule_id, gone, *columns)
+
+
+async def record(
+    tx: Transaction, order: Order, planned: BackfillPlan, row: Mapping[str, Any]
+) -> None:
+    """Write down who wanted what."""
+    detail = {
+        "schedule": planned.schedule,
+        "from": order.since.isoformat(),
+        "to": order.until.isoformat(),
+        "runs": len(planned.due),
+        "at_once": order.at_once,
+    }
+    await tx.fetch(
+        RECORD_EVENT,
+        row["workspace_id"],
+        "backfill",
+        order.by,
+        order.reason,
+        None,
+        row["job_id"],
+        json.dumps(detail),
+    )

@@ -1,0 +1,2 @@
+-- What the doors sign with.
+select key from koken.door_key

@@ -1,0 +1,2 @@
+-- $1 hash
+delete from koken.session where hash = $1

@@ -1,0 +1,291 @@
+"""What needs a hand: failures that nobody has closed, questions, what is late, what is stuck.
+
+Each statement finds its rows by an index made for it and stops after a few: none counts all runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from koken.store.database import Row, Transaction
+
+MOST = 20
+"""Lines of one kind."""
+OVERDUE = 60.0
+"""Seconds after its time from which on a schedule is late."""
+SLOW = 1.5
+"""A run is late that takes so many times what all but a few of its job's runs took."""
+LONG = 3600.0
+"""Seconds from which on a lock, and a key of a run, is held for long."""
+# The newest open failure of each job; then, of the newest of these, what there is to tell.
+FAILED = """
+with here as materialized (select w.id from koken.workspace w where w.name = $1),
+latest as materialized (
+  select l.id, j.id as job_id
+    from here, koken.job j cross join lateral (
+      select o.id, o.state from (
+        select r.id, r.state from koken.run r
+         where r.workspace_id = (select id from here) and r.job_id = j.id
+           and r.state in ('failed', 'cancelled') and r.acknowledged_at is null
+           and r.parent_id is null
+         order by r.workspace_id desc, r.job_id desc, r.id desc limit 200) o
+       where o.state = 'failed' order by o.id desc limit 1) l
+   where j.workspace_id in (2, here.id)),
+told as (select *, count(*) over () as jobs from latest order by id desc limit $2)
+select t.id as run_id, j.name as job, r.error ->> 'type' as error_type,
+       left(r.error ->> 'message', 300) as error,
+       r.error -> 'open_undos' is not null as undo_failed,
+       coalesce(s.attempt, r.attempt) as attempt, s.step, r.finished_at as since, t.jobs,
+       left(s.error ->> 'message', 300) as step_error, s.error ->> 'type' as step_error_type,
+       n.n as count
+  from told t
+  join koken.run r on r.id = t.id
+  join koken.job j on j.id = t.job_id
+  left join lateral (
+    select c.step, c.attempt, c.error from (
+      select o.step, o.attempt, o.error, o.state, o.finished_at, o.undoes_id from koken.run o
+       where o.parent_id = t.id order by o.step_no limit 1000) c
+     where r.made is not null and c.state = 'failed' and c.undoes_id is null
+     order by c.finished_at limit 1) s on true
+ cross join lateral (
+   select count(*) as n from (
+     select from koken.run o
+      where o.workspace_id = r.workspace_id and o.job_id = r.job_id
+        and o.state in ('failed', 'cancelled') and o.acknowledged_at is null
+        and o.parent_id is null and o.state = 'failed'
+      limit 1001) x) n
+ order by t.id desc
+"""
+UNDOING = """
+select r.id as run_id, j.name as job, c.step, c.attempt, left(c.error ->> 'message', 300) as error,
+       c.error ->> 'type' as error_type, r.created_at as since
+  from koken.run r
+  join koken.job j on j.id = r.job_id
+  join koken.workspace w on w.id = r.workspace_id
+  join lateral (
+    select o.step, o.attempt, o.error from koken.run o
+     where o.parent_id = r.id and o.undoes_id is not null and o.error is not null
+     order by o.step_no limit 1) c on true
+ where (r.cancel_requested_at is not null or r.settle is not null) and r.finished_at is null
+   and r.settle is not null and w.name = $1
+ order by r.id desc
+ limit $2
+"""
+LATE_SCHEDULES = """
+select j.name as job, s.expression, s.next_at as since, s.problem
+  from koken.schedule s
+  join koken.job j on j.id = s.job_id
+  join koken.workspace w on w.id = s.workspace_id
+ where w.name = $1 and s.paused_at is null and s.retired_at is null
+   and (s.next_at < koken.now() - make_interval(secs => $2::float8) or s.problem is not null)
+ order by s.next_at
+ limit $3
+"""
+# Roots of what runs now; steps that run stand for their workflow.
+SLOW_RUNS = """
+with here as materialized (select w.id from koken.workspace w where w.name = $1),
+roots as materialized (
+  select r.id, r.job_id, coalesce(r.started_at, r.created_at) as since, r.deadline_at
+    from (select distinct coalesce(x.root_id, x.id) as id from (
+            select o.id, o.root_id from koken.run o
+             where o.state = 'running' and o.workspace_id = (select id from here) limit 1000) x) d
+    join koken.run r on r.id = d.id
+   where r.finished_at is null),
+expected as materialized (
+  select j.job_id, count(*) as n,
+         percentile_disc(0.95) within group (order by l.seconds) as p95
+    from (select distinct job_id from roots limit 200) j cross join lateral (
+      select extract(epoch from x.finished_at - x.started_at)::float8 as seconds from (
+        select r.state, r.started_at, r.finished_at from koken.run r
+         where r.workspace_id = (select id from here) and r.job_id = j.job_id
+           and r.parent_id is null and r.job_id between j.job_id and j.job_id
+         order by r.id desc limit 60) x
+       where x.state = 'succeeded' and x.started_at is not null) l
+   group by j.job_id)
+select r.id as run_id, j.name as job, r.since, r.deadline_at as until, e.p95 as expected
+  from roots r
+  join koken.job j on j.id = r.job_id
+  left join expected e on e.job_id = r.job_id and e.n >= 5
+ where extract(epoch from koken.now() - r.since) > $2 * e.p95
+    or koken.now() > r.deadline_at - (r.deadline_at - r.since) * 0.2
+ order by r.since
+ limit $3
+"""
+LOST = """
+select r.id as run_id, coalesce(r.root_id, r.id) as root_id, j.name as job, r.step,
+       k.name as worker, coalesce(k.lost_at, k.suspect_at, r.claimed_at) as since
+  from (select o.* from koken.run o
+         where o.state = 'running'
+           and o.workspace_id = (select w.id from koken.workspace w where w.name = $1)
+         limit 10000) r
+  join koken.job j on j.id = r.job_id
+  left join koken.worker k on k.id = r.worker_id
+ where k.id is null or k.lost_at is not null or k.cleared_at is not null
+    or k.suspect_at is not null
+ order by r.id
+ limit $2
+"""
+STUCK_QUEUES = """
+select q.name as queue, q.paused_at, q.paused_by, q.pause_reason, f.since, n.n as count
+  from koken.queue q
+ cross join lateral (
+   select r.created_at as since from koken.run r
+    where r.queue_id = q.id and r.state = 'ready'
+      and r.workspace_id = (select w.id from koken.workspace w where w.name = $1)
+    order by r.rank, r.id limit 1) f
+ cross join lateral (
+   select count(*) as n from (
+     select from koken.run r
+      where r.queue_id = q.id and r.state = 'ready'
+        and r.workspace_id = (select w.id from koken.workspace w where w.name = $1)
+      limit 1001) x) n
+ where q.paused_at is not null
+    or not exists (select from koken.worker k
+                    where k.lost_at is null and k.cleared_at is null and k.draining_at is null
+                      and k.queues ? q.name)
+ order by f.since
+ limit $2
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The newest open failure of a job."""
+
+    run_id: int
+    job: str
+    step: str | None
+    attempt: int
+    error: str
+    since: datetime | None
+    count: int
+    """Open failures of the job; 1,001 stands for more."""
+    undo_failed: bool
+    """Whether what it had done could not be undone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undoing:
+    """A run that ends badly, and of which an undo has failed at least once."""
+
+    run_id: int
+    job: str
+    step: str
+    attempt: int
+    error: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateSchedule:
+    """A schedule whose time has passed, or cannot be computed."""
+
+    job: str
+    expression: str
+    since: datetime | None
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowRun:
+    """A run that takes longer than its job's runs do, or whose time is nearly over."""
+
+    run_id: int
+    job: str
+    since: datetime
+    until: datetime | None
+    expected: float | None
+    """Seconds that nineteen of twenty runs of its job did not exceed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostRun:
+    """A run whose worker is silent or gone."""
+
+    run_id: int
+    root_id: int
+    job: str
+    step: str | None
+    worker: str | None
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StuckQueue:
+    """A queue in which runs wait that nobody takes: it is paused, or no worker serves it."""
+
+    queue: str
+    paused_at: datetime | None
+    paused_by: str | None
+    pause_reason: str | None
+    since: datetime
+    count: int
+
+
+def in_line(kind: str | None, message: str | None) -> str:
+    """An error on one line."""
+    if kind in (None, "", "Fail", "Skip", "Cancel"):
+        return message or ""
+    return f"{kind}: {message or ''}".rstrip(": ")
+
+
+def failed_of(row: Row) -> Failed:
+    """A row as a failure; where a step failed, its error tells more."""
+    own = in_line(row["error_type"], row["error"])
+    of_step = in_line(row["step_error_type"], row["step_error"])
+    return Failed(
+        run_id=row["run_id"],
+        job=row["job"],
+        step=row["step"],
+        attempt=row["attempt"],
+        error=of_step or own,
+        since=row["since"],
+        count=row["count"],
+        undo_failed=row["undo_failed"],
+    )
+
+
+async def failed(session: Transaction, workspace: str) -> tuple[int, Sequence[Failed]]:
+    """How many jobs have open failures, and the newest of these."""
+    found = await session.fetch_text(FAILED, workspace, MOST)
+    return (found[0]["jobs"] if found else 0), [failed_of(row) for row in found]
+
+
+async def undoing(session: Transaction, workspace: str) -> Sequence[Undoing]:
+    """Runs of which an undo has failed and is tried again."""
+    return [
+        Undoing(
+            run_id=row["run_id"],
+            job=row["job"],
+            step=row["step"],
+            attempt=row["attempt"],
+            error=in_line(row["error_type"], row["error"]),
+            since=row["since"],
+        )
+        for row in await session.fetch_text(UNDOING, workspace, MOST)
+    ]
+
+
+async def late_schedules(session: Transaction, workspace: str) -> Sequence[LateSchedule]:
+    """Schedules that should have fired."""
+    found = await session.fetch_text(LATE_SCHEDULES, workspace, OVERDUE, MOST)
+    return [LateSchedule(**dict(row)) for row in found]
+
+
+async def slow_runs(session: Transaction, workspace: str) -> Sequence[SlowRun]:
+    """Runs that take too long."""
+    found = await session.fetch_text(SLOW_RUNS, workspace, SLOW, MOST)
+    return [SlowRun(**dict(row)) for row in found]
+
+
+async def lost_runs(session: Transaction, workspace: str) -> Sequence[LostRun]:
+    """Runs whose worker is gone."""
+    return [LostRun(**dict(row)) for row in await session.fetch_text(LOST, workspace, MOST)]
+
+
+async def stuck_queues(session: Transaction, workspace: str) -> Sequence[StuckQueue]:
+    """Queues in which runs wait for nobody."""
+    found = await session.fetch_text(STUCK_QUEUES, workspace, MOST)
+    return [StuckQueue(**dict(row)) for row in found]
