@@ -1,0 +1,129 @@
+"""Whose credentials those are. Tokens are looked up once in a few seconds, sessions each time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from datetime import UTC, datetime
+from typing import Any
+
+from koken.engine import accesssessions, accesstokens
+from koken.engine.accesssessions import hashed
+from koken.errors import KokenError
+from koken.store.database import Database
+from koken.views import doors
+from koken.views.doors import Token, User
+from koken.web.access import passwords
+from koken.web.access.kept import Kept
+from koken.web.access.principal import Kind, Principal, Right, rights_of
+
+log = logging.getLogger("koken.web")
+FRESH = 5.0
+"""Seconds for which an answer about a token holds; one that is revoked is good for so long."""
+WRITTEN = 60.0
+"""Seconds between two notes of when a token was used."""
+MOST = 10_000
+AT_ONCE = 2
+"""Passwords that are checked at the same time; each takes 64 MiB and a core."""
+
+
+class Credentials:
+    """What the doors of one process know of credentials."""
+
+    def __init__(self, db: Database, views: Database) -> None:
+        self.db = db
+        self.views = views
+        self.door_key = b""
+        self.good: Kept[bytes, Token] = Kept(FRESH, MOST)
+        self.bad: Kept[bytes, bool] = Kept(FRESH, MOST)
+        self.used: Kept[int, bool] = Kept(WRITTEN, MOST)
+        self.given: Kept[str, bool] = Kept(FRESH, 1)
+        self.names: Kept[str, frozenset[str]] = Kept(FRESH, 1)
+        self.checking = asyncio.Semaphore(AT_ONCE)
+        self.notes: set[asyncio.Task[None]] = set()
+
+    async def key(self) -> bytes:
+        """What is signed with."""
+        if not self.door_key:
+            self.door_key = await doors.door_key(self.views)
+        return self.door_key
+
+    async def token(self, text: str) -> Principal | None:
+        """Whose token that is; None where it is none that is good."""
+        digest = hashed(text)
+        if self.bad.get(digest):
+            return None
+        found = self.good.get(digest)
+        if found is None:
+            found = await doors.token(self.views, digest)
+            if found is None:
+                self.bad.put(digest, True)
+                return None
+            self.good.put(digest, found)
+        if found.expires_at is not None and found.expires_at <= datetime.now(UTC):
+            return None
+        if not self.used.get(found.id):
+            self.used.put(found.id, True)
+            self.note(accesstokens.note_use(self.db, found.id))
+        return Principal(
+            name=f"token {found.name}",
+            kind=Kind.TOKEN,
+            rights={found.workspace: frozenset(map(Right, found.scopes))},
+        )
+
+    async def session(self, text: str) -> Principal | None:
+        """Whose session that is; None where it is over."""
+        digest = hashed(text)
+        found = await doors.session(self.views, digest)
+        if found is None:
+            return None
+        if found.long_unseen:
+            self.note(accesssessions.note_seen(self.db, digest))
+        return Principal(
+            name=found.name, kind=Kind.USER, rights=rights_of(found.roles), session=digest
+        )
+
+    async def user(self, name: str, password: str) -> User | None:
+        """Whose name and password those are; takes as long whatever is wrong."""
+        found = await doors.user(self.views, name) if name.isprintable() else None
+        async with self.checking:
+            right = await passwords.is_right(password, found.password if found else None)
+        return found if right else None
+
+    async def nobody(self) -> bool:
+        """Whether nobody was given a token or a password yet."""
+        given = self.given.get("")
+        if given is None:
+            given = self.given.put("", await doors.credentials_given(self.views))
+        return not given
+
+    async def is_workspace(self, name: str) -> bool:
+        """Whether there is a workspace of that name."""
+        known = self.names.get("")
+        if known is None or name not in known:
+            known = self.names.put("", await doors.workspaces(self.views))
+        return name in known
+
+    def forget(self) -> None:
+        """Look everything up anew."""
+        for kept in (self.good, self.bad, self.given, self.names):
+            kept.clear()
+
+    def note(self, work: Coroutine[Any, Any, None]) -> None:
+        """Write something down beside the request, which does not wait for it."""
+        task = asyncio.ensure_future(told(work))
+        self.notes.add(task)
+        task.add_done_callback(self.notes.discard)
+
+    async def settle(self) -> None:
+        """Wait until everything is written down."""
+        await asyncio.gather(*self.notes)
+
+
+async def told(work: Coroutine[Any, Any, None]) -> None:
+    """Do it; where the database does not answer, nobody needs to know but the log."""
+    try:
+        await work
+    except KokenError as error:
+        log.info("not written down: %s", error)
