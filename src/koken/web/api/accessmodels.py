@@ -1,0 +1,57 @@
+"""What goes out about users and tokens, for the description of the API."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import AwareDatetime, BaseModel, Field
+
+
+class UserShown(BaseModel):
+    """Somebody who signs in."""
+
+    id: str
+    name: str
+    issuer: str | None
+    roles: dict[str, str] = Field(description="Workspace → role; `*` is everywhere.")
+    sessions: int
+    created_at: AwareDatetime
+    created_by: str
+    signed_in_at: AwareDatetime | None
+    disabled_at: AwareDatetime | None
+
+
+class UsersShown(BaseModel):
+    """Users."""
+
+    items: list[UserShown]
+
+
+class TokenShown(BaseModel):
+    """The key of a program; the key itself is nowhere."""
+
+    id: str
+    name: str
+    hint: str
+    workspace: str
+    scopes: list[str]
+    created_at: AwareDatetime
+    created_by: str
+    expires_at: AwareDatetime | None
+    last_used_at: AwareDatetime | None
+    revoked_at: AwareDatetime | None
+    revoked_by: str | None
+    standing: Literal["good", "expired", "revoked"]
+
+
+class TokensShown(BaseModel):
+    """Tokens."""
+
+    items: list[TokenShown]
+
+
+class TokenMade(BaseModel):
+    """A token, this once."""
+
+    name: str
+    token: str

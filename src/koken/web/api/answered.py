@@ -1,0 +1,97 @@
+"""``Idempotency-Key``: a write that is sent twice is carried out once."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from koken.engine import answered
+from koken.engine.answered import Answer
+from koken.errors import InvalidArguments, KokenError
+from koken.web.access import door
+from koken.web.visit import Visit
+
+HEADER = "Idempotency-Key"
+REPLAYED = "Idempotency-Replayed"
+KEY = re.compile(r"[\x20-\x7e]{1,255}")
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
+
+
+def key_of(request: Request) -> str | None:
+    """The key of a request. Raises ``InvalidArguments`` for one that cannot be."""
+    found = request.headers.get(HEADER)
+    if found is not None and not (KEY.fullmatch(found) and found.strip()):
+        why = "is 1 to 255 characters of ASCII"
+        raise InvalidArguments(f"{HEADER} {why}", {HEADER: why})
+    return found
+
+
+class Once(APIRoute):
+    """A route whose writes are carried out once under one key; others get the same answer."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler, with the key looked at before."""
+        carry = super().get_route_handler()
+
+        async def once(request: Request) -> Response:
+            key = key_of(request) if request.method in WRITES else None
+            if key is None:
+                return await carry(request)
+            visit = await door.visit(request)
+            return await carried(request, visit, key, carry)
+
+        return once
+
+
+async def carried(
+    request: Request,
+    visit: Visit,
+    key: str,
+    carry: Callable[[Request], Coroutine[Any, Any, Response]],
+) -> Response:
+    """Carry a request out, or give the answer that it got before."""
+    owner = f"{visit.principal.kind}:{visit.principal.name}:{visit.workspace}"
+    wanted = await fingerprint(request)
+    before = await answered.begin(visit.db, owner, key, wanted)
+    if before is not None:
+        headers = {REPLAYED: "true"}
+        if before.location is not None:
+            headers["Location"] = before.location
+        return Response(before.body, before.status, media_type="application/json", headers=headers)
+    try:
+        found = await carry(request)
+    except Exception as error:
+        if not carried_on(error):
+            await answered.forget(visit.db, owner, key, wanted)
+        raise
+    body = bytes(found.body).decode()
+    answer = Answer(found.status_code, body, found.headers.get("location"))
+    await answered.keep(visit.db, owner, key, wanted, answer)
+    return found
+
+
+def carried_on(error: Exception) -> bool:
+    """Whether something may have been done, for all that is known."""
+    refused = isinstance(error, HTTPException | RequestValidationError)
+    return not refused and (not isinstance(error, KokenError) or error.status >= 500)
+
+
+async def fingerprint(request: Request) -> bytes:
+    """The same for two requests that want the same."""
+    whole = hashlib.sha256()
+    for part in (
+        request.method.encode(),
+        request.url.path.encode("utf-8", "surrogateescape"),
+        request.scope["query_string"],
+        await request.body(),
+    ):
+        whole.update(len(part).to_bytes(8) + part)
+    return whole.digest()

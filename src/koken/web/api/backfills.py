@@ -1,0 +1,85 @@
+"""Backfills: runs for due times of a schedule in the past that have had none."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from pydantic import AwareDatetime, Field
+from starlette.responses import Response
+
+from koken.engine import backfill as engine
+from koken.engine.backfill import Order
+from koken.errors import InvalidArguments
+from koken.model import zones
+from koken.web.access.door import Operating
+from koken.web.api.answered import Once
+from koken.web.api.asked import DryRun, Reasoned
+from koken.web.api.lists import answer
+from koken.web.api.models import Shown
+
+router = APIRouter(tags=["schedules"], route_class=Once)
+
+
+class BackfillAsked(Reasoned):
+    """A stretch of time, and how fast."""
+
+    since: AwareDatetime = Field(alias="from", strict=False, description="Due times from it on.")
+    until: AwareDatetime = Field(alias="to", strict=False, description="And before it.")
+    at_once: int = Field(
+        1, ge=1, le=100, description="So many runs go together; for jobs with overlap `allow`."
+    )
+
+
+class BackfillShown(Shown):
+    """What a backfill does, or would do."""
+
+    job: str
+    schedule_id: str
+    schedule: str
+    at_once: int
+    runs: int = Field(description="For so many due times.")
+    first: AwareDatetime | None
+    last: AwareDatetime | None
+    due: list[AwareDatetime]
+    kept: list[dict[str, Any]] = Field(description="Which due times are left as they are, and why.")
+    notes: list[str] = Field(description="What to know before it goes.")
+    started: list[str] | None = Field(None, description="The runs; not in a plan.")
+
+
+@router.post(
+    "/schedules/{schedule}/backfills",
+    summary="Start runs for due times of the past that have had none",
+    status_code=201,
+    responses={
+        200: {"model": BackfillShown, "description": "The plan; nothing was done."},
+        201: {"model": BackfillShown, "description": "What was started."},
+    },
+)
+async def backfill(
+    schedule: Annotated[str, Path(description="The schedule's number.")],
+    visit: Operating,
+    body: BackfillAsked,
+    dry_run: DryRun = False,
+) -> Response:
+    """A due time gets one run, however often one asks. At most 1,000 runs; one at a time."""
+    number = (
+        int(schedule) if schedule.isascii() and schedule.isdigit() and len(schedule) < 10 else 0
+    )
+    try:
+        since, until = zones.within_years(body.since), zones.within_years(body.until)
+    except (ValueError, OverflowError) as error:
+        raise InvalidArguments(str(error), {"from": str(error)}) from None
+    order = Order(
+        schedule_id=number,
+        workspace=visit.workspace,
+        since=since,
+        until=until,
+        at_once=body.at_once,
+        by=visit.principal.name,
+        reason=body.reason or None,
+    )
+    keep = visit.house.config.keep["ticks"]
+    if dry_run:
+        return answer((await engine.plan(visit.db, order, keep=keep)).to_json())
+    return answer((await engine.backfill(visit.db, order, keep=keep)).to_json(), 201)

@@ -1,0 +1,145 @@
+"""Queues and workers: how full they are, and what queues may start."""
+
+from __future__ import annotations
+
+from types import EllipsisType
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+from pydantic import Field
+from starlette.responses import Response
+
+from koken.config import read_rate
+from koken.define import checks
+from koken.engine import queues as engine
+from koken.errors import DeclarationError, InvalidArguments, NotFound
+from koken.views import floor
+from koken.views.floor import QueueRow
+from koken.web.access.door import Operating, Reading
+from koken.web.access.principal import Right
+from koken.web.api.answered import Once
+from koken.web.api.asked import Reasoned
+from koken.web.api.floormodels import QueueShown, WorkerShown
+from koken.web.api.lists import answer, listed
+from koken.web.api.models import Listed
+from koken.web.api.wide import counted_in, need_everywhere
+from koken.web.visit import Visit
+
+router = APIRouter(tags=["floor"], route_class=Once)
+MOST = 2**31 - 1
+Name = Annotated[str, Path(description="The queue's name.")]
+Everywhere = Annotated[
+    bool, Query(description="1: count the runs of all workspaces, for who may look into all.")
+]
+
+
+class QueueAsked(Reasoned):
+    """What is set of a queue; what is left out stays."""
+
+    limit: int | None = Field(
+        None, ge=0, le=MOST, description="Runs at once, over all workers; null: as many as fit."
+    )
+    rate: float | str | None = Field(
+        None, description="Starts: a number a second, or `10/s`, `600/m`, `1000/h`; null: any."
+    )
+    burst: int = Field(1, ge=1, le=MOST, description="Starts that may come at once.")
+
+
+@router.get("/queues", summary="List queues", responses={200: {"model": Listed[QueueShown]}})
+async def list_queues(visit: Reading, everywhere: Everywhere = False) -> Response:
+    """What runs and waits in them of this workspace, and their limits."""
+    rows = await floor.queues(visit.views, workspace=counted_in(visit, everywhere))
+    return listed(row.to_json() for row in rows)
+
+
+@router.get("/queues/{queue}", summary="Look at a queue", responses={200: {"model": QueueShown}})
+async def get_queue(queue: Name, visit: Reading, everywhere: Everywhere = False) -> Response:
+    """What runs and waits in it of this workspace, and its limits."""
+    return answer((await one(visit, queue, everywhere)).to_json())
+
+
+@router.put(
+    "/queues/{queue}", summary="Set the limits of a queue", responses={200: {"model": QueueShown}}
+)
+async def set_queue(queue: Name, visit: Operating, body: QueueAsked) -> Response:
+    """Makes the queue where nobody has named it yet. For those who may operate everywhere."""
+    need_everywhere(visit, Right.OPERATE, "queues")
+    try:
+        checks.name(queue, "queue")
+    except DeclarationError as error:
+        raise InvalidArguments(str(error), {"queue": str(error)}) from None
+    given = body.model_fields_set
+    if not given & {"limit", "rate"}:
+        raise InvalidArguments("give limit or rate", {"limit": "give it, or rate"})
+    await engine.set_limits(
+        visit.db,
+        queue,
+        limit=body.limit if "limit" in given else ...,
+        rate=rate_of(body.rate) if "rate" in given else ...,
+        burst=body.burst,
+        by=visit.principal.name,
+        reason=body.reason or None,
+    )
+    return answer((await one(visit, queue, False)).to_json())
+
+
+def rate_of(value: float | str | None) -> float | EllipsisType | None:
+    """Starts a second. Raises ``InvalidArguments``."""
+    try:
+        found = read_rate(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise InvalidArguments(str(error), {"rate": str(error)}) from None
+    if found is not None and not 0 < found < 1e9:
+        why = f"is {value!r}; it is above 0 and below a billion a second"
+        raise InvalidArguments(f"rate {why}", {"rate": why})
+    return found
+
+
+@router.post(
+    "/queues/{queue}/pauses",
+    summary="Hand out no run of a queue",
+    responses={200: {"model": QueueShown}},
+)
+async def pause_queue(queue: Name, visit: Operating, body: Reasoned | None = None) -> Response:
+    """What runs goes on. For those who may operate everywhere."""
+    return await switched(visit, queue, body, paused=True)
+
+
+@router.post(
+    "/queues/{queue}/resumptions",
+    summary="Let a queue go on",
+    responses={200: {"model": QueueShown}},
+)
+async def resume_queue(queue: Name, visit: Operating, body: Reasoned | None = None) -> Response:
+    """For those who may operate everywhere."""
+    return await switched(visit, queue, body, paused=False)
+
+
+async def switched(visit: Visit, queue: str, body: Reasoned | None, *, paused: bool) -> Response:
+    """Pause a queue or let it go on."""
+    need_everywhere(visit, Right.OPERATE, "queues")
+    before = await one(visit, queue, False)
+    if (before.paused_at is not None) is not paused:
+        why = (body.reason if body else "") or None
+        await engine.pause(visit.db, queue, paused=paused, by=visit.principal.name, reason=why)
+    return answer((await one(visit, queue, False)).to_json())
+
+
+async def one(visit: Visit, name: str, everywhere: bool) -> QueueRow:
+    """The queue of that name. Raises ``NotFound``."""
+    rows = await floor.queues(visit.views, workspace=counted_in(visit, everywhere), name=name)
+    if not rows:
+        raise NotFound(f"there is no queue {name!r}")
+    return rows[0]
+
+
+@router.get("/workers", summary="List workers", responses={200: {"model": Listed[WorkerShown]}})
+async def list_workers(
+    visit: Reading,
+    gone: Annotated[bool, Query(description="1: also those that have left or were lost.")] = False,
+    everywhere: Everywhere = False,
+) -> Response:
+    """With what each carries out of this workspace, and is as busy as that."""
+    rows = await floor.workers(visit.views, gone=gone, workspace=counted_in(visit, everywhere))
+    items: list[dict[str, Any]] = [row.to_json() for row in rows]
+    return listed(items)

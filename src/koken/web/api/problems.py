@@ -1,0 +1,248 @@
+"""Errors as problems (RFC 9457): one shape for whatever is refused, with a code that stays."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+from uuid import uuid4
+
+from fastapi import FastAPI, HTTPException
+from fastapi.exceptions import RequestValidationError
+from starlette._utils import get_route_path
+from starlette.exceptions import HTTPException as RouterError
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from koken.define.problems import in_words, path_of
+from koken.errors import (
+    Conflict,
+    DatabaseUnreachable,
+    InvalidArguments,
+    KokenError,
+    NotSignedIn,
+    TooMany,
+)
+from koken.model.run import stamp
+from koken.store.failures import concerns_data
+from koken.views import runs
+from koken.web.access import door
+from koken.web.house import House
+
+log = logging.getLogger("koken.web")
+MEDIA = "application/problem+json"
+PLACE = re.compile(r"\\\{[^/]+?\\\}")
+"""A parameter in the path of a route, escaped."""
+LARGEST = 1024 * 1024
+"""Bytes of a request's body."""
+UNREADABLE = ("json_invalid", "value_error.jsondecode")
+TITLES = {
+    "malformed": "The request cannot be read",
+    "invalid_arguments": "Something given does not fit",
+    "not_signed_in": "Nobody knows who asks",
+    "forbidden": "That is not allowed",
+    "not_found": "There is no such thing",
+    "method_not_allowed": "That cannot be done here",
+    "conflict": "Something stands in the way",
+    "key_conflict": "The idempotency key belongs to another request",
+    "locked": "A lock is held",
+    "overlapping": "Another run still goes",
+    "refused": "That is not legal as things stand",
+    "workflow_changed": "The steps have changed under the run",
+    "too_large": "The request is too large",
+    "wrong_media_type": "The body is of a kind that is not read here",
+    "too_many": "Asked too often",
+    "database_unreachable": "PostgreSQL does not answer",
+    "internal": "Koken failed",
+}
+"""By code: what kind of problem it is, the same each time."""
+CODES = {
+    400: "malformed",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+    415: "wrong_media_type",
+}
+"""Of what the router itself refuses."""
+
+
+def problem(
+    request: Request,
+    status: int,
+    code: str,
+    detail: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    **members: Any,
+) -> Response:
+    """The answer to a request that is refused."""
+    house: House = request.app.state.house
+    base = house.web.url or f"{request.url.scheme}://{request.url.netloc}"
+    plain = {
+        "type": f"{base}/errors/{code}",
+        "title": TITLES.get(code, code.replace("_", " ").capitalize()),
+        "status": status,
+        "code": code,
+        "detail": detail,
+        "instance": request.url.path,
+        **members,
+    }
+    return Response(
+        json.dumps(plain), status_code=status, media_type=MEDIA, headers=dict(headers or {})
+    )
+
+
+async def of_koken(request: Request, error: Exception) -> Response:
+    """What Koken refuses or reports."""
+    if not isinstance(error, KokenError):
+        raise error
+    members: dict[str, Any] = {}
+    headers: dict[str, str] = {}
+    if isinstance(error, InvalidArguments):
+        members["problems"] = error.problems
+    elif isinstance(error, Conflict):
+        members = await standing_in_the_way(request, error)
+    elif isinstance(error, TooMany):
+        members["after"] = error.after
+        headers["Retry-After"] = str(max(1, math.ceil(error.after)))
+    elif isinstance(error, NotSignedIn):
+        headers["WWW-Authenticate"] = "Bearer"
+    elif isinstance(error, DatabaseUnreachable):
+        log.warning("%s %s: %s", request.method, request.url.path, error)
+        return problem(request, 503, error.code, "PostgreSQL does not answer; try again")
+    elif error.status >= 500:
+        if concerns_data(error):
+            return problem(
+                request, 422, "invalid_arguments", "PostgreSQL cannot read a value", problems={}
+            )
+        return internal(request, error)
+    return problem(request, error.status, error.code, str(error), headers=headers, **members)
+
+
+async def standing_in_the_way(request: Request, error: Conflict) -> dict[str, Any]:
+    """What stands in the way, which run holds it, and since when; only what the asker may see."""
+    held_by = None
+    if error.held_by is not None:
+        visit = await door.visit(request)
+        holder = (await runs.get_many(visit.views, [error.held_by])).get(error.held_by)
+        if holder is not None and visit.principal.sees(holder.workspace):
+            held_by = {"run": str(holder.id), "job": holder.job}
+    return {"what": error.what, "held_by": held_by, "since": stamp(error.since)}
+
+
+async def of_router(request: Request, error: Exception) -> Response:
+    """What the router refuses: no such route, no such method, too large a body."""
+    if not isinstance(error, RouterError):
+        raise error
+    code = CODES.get(error.status_code, HTTPStatus(error.status_code).phrase.lower())
+    detail = str(error.detail)
+    headers = dict(error.headers or {})
+    if error.status_code == 404:
+        detail = f"there is nothing at {request.url.path}; openapi.json lists what there is"
+    elif error.status_code == 405:
+        headers["Allow"] = ", ".join(methods_of(request))
+        detail = f"{request.method} is none of what {request.url.path} takes"
+    elif error.status_code == 400:
+        detail = "the body cannot be read; it is JSON in UTF-8"
+    return problem(request, error.status_code, code.replace(" ", "_"), detail, headers=headers)
+
+
+def methods_of(request: Request) -> list[str]:
+    """What can be done at the path of a request, by the description."""
+    asked = get_route_path(request.scope)
+    found: set[str] = set()
+    for path, operations in request.app.openapi()["paths"].items():
+        form = PLACE.sub("[^/]+", re.escape(path))
+        if re.fullmatch(form, asked):
+            found |= {method.upper() for method in operations}
+    return sorted(found)
+
+
+async def of_validation(request: Request, error: Exception) -> Response:
+    """What does not have the form that the route says."""
+    if not isinstance(error, RequestValidationError):
+        raise error
+    problems: dict[str, str] = {}
+    for detail in error.errors():
+        if detail["type"] in UNREADABLE:
+            return problem(
+                request, 400, "malformed", "the body cannot be read; it is JSON in UTF-8"
+            )
+        place, *path = detail["loc"]
+        where = path_of(tuple(path)) or str(place)
+        problems.setdefault(where, in_words(detail))
+    told = "; ".join(f"{where}: {why}" for where, why in problems.items())
+    return problem(request, 422, "invalid_arguments", f"{told}.", problems=problems)
+
+
+def internal(request: Request, error: BaseException) -> Response:
+    """What nobody foresaw: told by a number under which the log has the rest."""
+    number = str(uuid4())
+    log.error("%s %s failed (%s)", request.method, request.url.path, number, exc_info=error)
+    detail = f"Koken failed; its log has more under {number}"
+    return problem(request, 500, "internal", detail, id=number)
+
+
+class Guard:
+    """Around all routes: bodies that are too large are not read on, and no error gets out raw."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        begun = False
+        read = 0
+
+        async def limited() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > LARGEST:
+                raise too_large()
+            return message
+
+        async def sent(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            if announced(request) > LARGEST:
+                await (await of_router(request, too_large()))(scope, receive, send)
+                return
+            await self.app(scope, limited, sent)
+        except Exception as error:
+            if begun:
+                raise
+            await internal(request, error)(scope, receive, send)
+
+
+def too_large() -> HTTPException:
+    """The error for a body over the limit; nothing more of it is read."""
+    return HTTPException(
+        413, f"a body has at most {LARGEST:,} bytes", headers={"Connection": "close"}
+    )
+
+
+def announced(request: Request) -> int:
+    """How long a body says that it is."""
+    text = request.headers.get("content-length", "0")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
+
+
+def install(app: FastAPI) -> None:
+    """Have an application answer errors as problems."""
+    app.add_exception_handler(KokenError, of_koken)
+    app.add_exception_handler(RouterError, of_router)
+    app.add_exception_handler(RequestValidationError, of_validation)
+    app.add_middleware(Guard)

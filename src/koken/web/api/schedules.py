@@ -1,0 +1,161 @@
+"""Schedules: when jobs run, what came of it, and when any expression is due."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from starlette.responses import Response
+
+from koken.errors import DeclarationError, InvalidArguments, NotFound
+from koken.model.run import stamp
+from koken.model.upcoming import instant, times, understood
+from koken.views import catalog
+from koken.views.catalog import ScheduleRow
+from koken.views.upcoming import upcoming
+from koken.web.access.door import Operating, Reading
+from koken.web.api import lists
+from koken.web.api.answered import Once
+from koken.web.api.asked import Reasoned
+from koken.web.api.jobmodels import (
+    DuesShown,
+    NextShown,
+    ScheduleShown,
+    SwitchedShown,
+    TickShown,
+)
+from koken.web.api.jobs import Some, switched
+from koken.web.api.lists import Cursor, Limit, answer, listed
+from koken.web.api.models import Listed
+from koken.web.api.ticks import page_of_ticks
+from koken.web.visit import Visit
+
+router = APIRouter(tags=["schedules"], route_class=Once)
+Id = Annotated[str, Path(description="The schedule's number.")]
+
+
+@router.get(
+    "/schedules", summary="List schedules by job", responses={200: {"model": Listed[ScheduleShown]}}
+)
+async def list_schedules(
+    visit: Reading,
+    job: Annotated[str, Query(max_length=200, description="Of this job only.")] = "",
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Response:
+    """With what came of the last time."""
+    of = f"schedules {visit.workspace} {job!r}"
+    after = lists.read(of, cursor)
+    found = await catalog.schedules(visit.views, workspace=visit.workspace, job=job or None)
+    rows = sorted(found, key=place)
+    if after is not None:
+        rows = [row for row in rows if list(place(row)) > after]
+    more = lists.written(of, list(place(rows[limit - 1]))) if len(rows) > limit else None
+    return listed((row.to_json() for row in rows[:limit]), more)
+
+
+def place(row: ScheduleRow) -> tuple[str, str, int]:
+    """Where a schedule stands in the list."""
+    return row.job, row.name, row.id
+
+
+@router.get(
+    "/schedules/{schedule}",
+    summary="Look at a schedule",
+    responses={200: {"model": ScheduleShown}},
+)
+async def get_schedule(schedule: Id, visit: Reading) -> Response:
+    """By its number."""
+    return answer((await one(visit, schedule)).to_json())
+
+
+@router.get(
+    "/schedules/{schedule}/next",
+    summary="Say when a schedule is due next",
+    responses={200: {"model": DuesShown}},
+)
+async def next_of_schedule(schedule: Id, visit: Reading, n: Some = 5) -> Response:
+    """Nothing while it is paused."""
+    row = await one(visit, schedule)
+    found = await upcoming(
+        visit.views,
+        row.job,
+        workspace=visit.workspace,
+        after=datetime.now(UTC),
+        number=n,
+        schedule=row.id,
+    )
+    return answer({"items": [each.to_json() for each in found]})
+
+
+@router.get(
+    "/schedules/{schedule}/ticks",
+    summary="List the due times of a schedule, the newest first",
+    responses={200: {"model": Listed[TickShown]}},
+)
+async def ticks_of_schedule(
+    schedule: Id, visit: Reading, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
+    """Each with its verdict."""
+    row = await one(visit, schedule)
+    return await page_of_ticks(visit, row.job, row.id, limit, cursor)
+
+
+@router.post(
+    "/schedules/{schedule}/pauses",
+    summary="Stop a schedule",
+    responses={200: {"model": SwitchedShown}},
+)
+async def pause_schedule(schedule: Id, visit: Operating, body: Reasoned | None = None) -> Response:
+    """The job's other schedules go on."""
+    row = await one(visit, schedule)
+    return await switched(visit, row.job, body, paused=True, schedule=row.id)
+
+
+@router.post(
+    "/schedules/{schedule}/resumptions",
+    summary="Let a schedule fire again",
+    responses={200: {"model": SwitchedShown}},
+)
+async def resume_schedule(schedule: Id, visit: Operating, body: Reasoned | None = None) -> Response:
+    """What fell due meanwhile is recorded as skipped, unless `catchup` makes up for it."""
+    row = await one(visit, schedule)
+    return await switched(visit, row.job, body, paused=False, schedule=row.id)
+
+
+async def one(visit: Visit, named: str) -> ScheduleRow:
+    """The schedule of that number in this workspace. Raises ``NotFound``."""
+    number = int(named) if named.isascii() and named.isdigit() and len(named) < 10 else 0
+    found = await catalog.schedules(visit.views, workspace=visit.workspace, number=number)
+    if not found:
+        raise NotFound(f"there is no schedule {named} in workspace {visit.workspace!r}")
+    return found[0]
+
+
+@router.get("/next", summary="Say when an expression is due", responses={200: {"model": NextShown}})
+async def next_of_expression(
+    visit: Reading,
+    expression: Annotated[
+        str,
+        Query(max_length=1000, description="Cron, English, an interval, or EventBridge's forms."),
+    ],
+    timezone: Annotated[str, Query(max_length=100, description="An IANA name; default: UTC.")] = "",
+    after: Annotated[
+        str, Query(max_length=100, description="Times after this instant; default: now.")
+    ] = "",
+    n: Some = 5,
+) -> Response:
+    """In plain English, and the first times."""
+    try:
+        found = understood(expression, timezone)
+        due = times(found, instant(after, "after") if after else datetime.now(UTC), n)
+    except DeclarationError as error:
+        raise InvalidArguments(str(error), {"expression": str(error)}) from None
+    return answer(
+        {
+            "words": found.in_words(),
+            "timezone": found.timezone,
+            "items": [stamp(each) for each in due],
+        }
+    )

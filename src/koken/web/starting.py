@@ -1,0 +1,186 @@
+"""Starts as they come through the doors: a job's name, plain values, options as texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+import fastjsonschema
+from fastjsonschema import JsonSchemaValueException
+from typing_extensions import override
+
+from koken.client.arguments import said
+from koken.define.body import NOT_STARTED, Body
+from koken.define.problems import invalid, path_of
+from koken.define.spelling import did_you_mean
+from koken.define.starting import START, changed
+from koken.engine import start as engine
+from koken.errors import InvalidArguments, NotFound
+from koken.model import codec
+from koken.model.job import StartOptions
+from koken.model.run import Run
+from koken.views import runs
+from koken.views.parameters import parameters
+from koken.web.visit import Visit
+
+INSTANTS = ("run_at", "logical_time")
+OF_ONE = ("idempotency_key", "logical_time")
+"""Options that name one run, and so are none for many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run, and whether it is a new one."""
+
+    run: Run[Any]
+    fresh: bool
+
+
+async def start(
+    visit: Visit, job: str, args: Mapping[str, Any], options: Mapping[str, Any]
+) -> Run[Any]:
+    """Start a run of ``job``, as ``begin`` does."""
+    return (await begin(visit, job, args, options)).run
+
+
+async def begin(visit: Visit, job: str, args: Any, options: Mapping[str, Any]) -> Begun:
+    """Start a run of ``job``, or find the one that the idempotency key names.
+
+    ``options`` are those of ``Job.using``, with instants as texts; ``None`` is the same as leaving
+    out. Arguments are checked by the program's own types where it declares the job, else by what
+    is stored of the job. Raises as ``AsyncClient.start`` does; then nothing was started.
+    """
+    chosen = options_of(job, options)
+    plain = bound(await body_of(visit, job), job, args)
+    by = visit.principal.name
+    started = await engine.start(
+        visit.db, job, plain, workspace=visit.workspace, options=chosen, by=by
+    )
+    found = await runs.get_many(visit.views, [started.run_id])
+    return Begun(found[started.run_id], started.verdict != "existing")
+
+
+async def begin_many(
+    visit: Visit, job: str, rows: Sequence[Any], options: Mapping[str, Any]
+) -> list[int]:
+    """Start a run of ``job`` for each of ``rows``, which are arguments by name: all or none."""
+    given = {name: "is for one run" for name in OF_ONE if options.get(name) is not None}
+    if given:
+        raise invalid(job, given, end=NOT_STARTED)
+    chosen = options_of(job, options)
+    body = await body_of(visit, job)
+    texts = []
+    for place, row in enumerate(rows):
+        try:
+            texts.append(codec.encode(bound(body, job, row), name="the arguments"))
+        except InvalidArguments as error:
+            problems = {
+                f"rows[{place}].{at}".rstrip("."): text for at, text in error.problems.items()
+            }
+            raise InvalidArguments(f"row {place}: {error}", problems) from None
+    if not texts:
+        return []
+    by = visit.principal.name
+    return await engine.start_many(
+        visit.db, job, texts, workspace=visit.workspace, options=chosen, by=by
+    )
+
+
+def options_of(job: str, options: Mapping[str, Any]) -> StartOptions:
+    """The options of a start. Raises ``InvalidArguments``, by their names."""
+    problems = {
+        name: f"is no option.{did_you_mean(name, START)}" for name in options if name not in START
+    }
+    read: dict[str, Any] = {}
+    for name, value in options.items():
+        try:
+            read[name] = instant(value) if name in INSTANTS and value is not None else value
+        except ValueError as error:
+            problems[name] = str(error)
+    if problems:
+        raise invalid(job, problems, end=NOT_STARTED)
+    try:
+        return changed(job, StartOptions(), read)
+    except InvalidArguments as error:
+        raise invalid(job, error.problems, end=NOT_STARTED) from None
+
+
+def instant(value: Any) -> datetime:
+    """An instant from its text; ``changed`` refuses one without a zone. Raises ``ValueError``."""
+    if isinstance(value, datetime):
+        return value
+    try:
+        return datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{value!r} is no instant; write it as 2026-03-08T00:00:00-05:00"
+        ) from None
+
+
+def bound(body: Body, job: str, args: Any) -> dict[str, Any]:
+    """Arguments as the body takes them. Raises ``InvalidArguments``."""
+    if not isinstance(args, Mapping) or not all(isinstance(name, str) for name in args):
+        raise invalid(job, {"": "the arguments are no object with named fields"}, end=NOT_STARTED)
+    return body.bind_plain(args)
+
+
+async def body_of(visit: Visit, job: str) -> Body:
+    """What takes the arguments: the program's own body, or what is stored of another's.
+
+    Raises ``NotFound``.
+    """
+    link = visit.house.client.link
+    if job in link.registry:
+        found = link.registry.get(job)
+        await link.publish(found, visit.principal.name)
+        return found.body
+    form = await parameters(visit.views, said("job", job), visit.workspace)
+    if form is None:
+        raise NotFound(f"there is no job {job!r}.{did_you_mean(job, link.registry.jobs)}")
+    return stored(job, form)
+
+
+@lru_cache(maxsize=500)
+def stored(job: str, text: str) -> Body:
+    """The body of a job of another program, by the JSON Schema of its arguments."""
+    schema = json.loads(text)
+    return Stored(schema).named(job) if schema else Body().named(job)
+
+
+class Stored(Body):
+    """A body of which only the JSON Schema of its arguments is known."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self.parameters = schema
+        self.required = tuple(schema.get("required", ()))
+        self.check: Callable[[Any], Any] = fastjsonschema.compile(dict(schema), use_default=False)
+
+    @override
+    def bind_plain(self, plain: Mapping[str, Any]) -> dict[str, Any]:
+        values = super().bind_plain(plain)
+        known = self.argument_names or ()
+        problems = {
+            name: f"is not an argument.{did_you_mean(name, known)}"
+            for name in values
+            if name not in known and not self.parameters.get("additionalProperties")
+        }
+        problems |= {name: "is missing" for name in self.required if name not in values}
+        if not problems:
+            problems = self.unfit(values)
+        if problems:
+            raise invalid(self.label, problems, end=NOT_STARTED)
+        return values
+
+    def unfit(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """The first value that does not fit."""
+        try:
+            self.check(dict(values))
+        except JsonSchemaValueException as error:
+            parts = [int(part) if part.isdigit() else part for part in map(str, error.path[1:])]
+            problem = str(error.message).removeprefix(str(error.name)).strip()
+            return {path_of(tuple(parts)): f"the value {problem}"}
+        return {}

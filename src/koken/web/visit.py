@@ -1,0 +1,74 @@
+"""One request as the doors see it: who asks, where, and with what they act."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from koken.client.awaiting import AsyncClient
+from koken.errors import Forbidden, NotFound
+from koken.model.run import Run
+from koken.store.database import Database
+from koken.views import runs
+from koken.views.query import is_id
+from koken.web.access.principal import Principal, Right
+from koken.web.house import House
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """Who asks, in which workspace."""
+
+    house: House
+    principal: Principal
+    workspace: str
+    csrf: str = ""
+    """What a form of the console must bring back."""
+
+    @property
+    def client(self) -> AsyncClient:
+        """A client that acts as who asks, in their workspace."""
+        return self.house.client.using(by=self.principal.name, workspace=self.workspace)
+
+    @property
+    def db(self) -> Database:
+        """For the engine's verbs."""
+        return self.house.db
+
+    @property
+    def views(self) -> Database:
+        """For reading."""
+        return self.house.views
+
+    def may(self, right: Right) -> bool:
+        """Whether that is allowed here; decides which buttons a page has."""
+        return self.principal.may(right, self.workspace)
+
+    def need(self, right: Right) -> None:
+        """Raise ``Forbidden`` where it is not."""
+        if not self.may(right):
+            raise Forbidden(
+                f"{self.principal.name} may not {right} in workspace {self.workspace!r}; "
+                "somebody who administers it can change that"
+            )
+
+    async def run(self, named: str, right: Right = Right.READ) -> tuple[Visit, Run[Any]]:
+        """A run by its number, in whichever workspace, and the visit there.
+
+        Where it is no number: the last run of the job of that name in this workspace. Raises
+        ``NotFound``, also for a run in a workspace that does not exist for who asks, and
+        ``Forbidden`` without the right.
+        """
+        if not is_id(named):
+            self.need(right)
+            return self, await runs.get(self.views, named, workspace=self.workspace)
+        found = (await runs.get_many(self.views, [int(named)])).get(int(named))
+        if found is None or not self.principal.sees(found.workspace):
+            raise NotFound(f"there is no run {named} here")
+        there = self if found.workspace == self.workspace else self.at(found.workspace)
+        there.need(right)
+        return there, found
+
+    def at(self, workspace: str) -> Visit:
+        """The same visit in another workspace."""
+        return replace(self, workspace=workspace)

@@ -1,0 +1,109 @@
+"""Writes that are sent twice are carried out once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+
+from koken.engine import answered
+from koken.engine.answered import Answer
+from koken.errors import KeyConflict, Refused
+from koken.web.house import House
+from tests.web.api.yard import problem, start, token
+
+RUNS = "/api/v1/runs"
+KEY = {"Idempotency-Key": "k-1"}
+
+
+async def count(house: House, text: str) -> int:
+    """The number that a statement gives."""
+    async with house.db.transaction() as tx:
+        (row,) = await tx.fetch_text(text)
+    return int(row[0])
+
+
+@pytest.fixture
+async def done(house: House) -> str:
+    """A run that was cancelled."""
+    run = await start(house.http, "greet")
+    await house.http.post(f"{RUNS}/{run}/cancellations")
+    return run
+
+
+async def test_the_same_request_gets_the_same_answer(house: House, done: str) -> None:
+    http: httpx.AsyncClient = house.http
+    sent: dict[str, Any] = {"json": {"reason": "again"}, "headers": KEY}
+    first = await http.post(f"{RUNS}/{done}/reruns", **sent)
+    again = await http.post(f"{RUNS}/{done}/reruns", **sent)
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert (again.text, again.headers["location"]) == (first.text, first.headers["location"])
+    assert ("idempotency-replayed" in first.headers, again.headers["idempotency-replayed"]) == (
+        False,
+        "true",
+    )
+    assert await count(house, "select count(*) from koken.run") == 2
+    for path, body in ((f"{done}/reruns", {}), ("2/cancellations", {"reason": "again"})):
+        other = await http.post(f"{RUNS}/{path}", json=body, headers=KEY)
+        assert problem(other) == (409, "key_conflict"), path
+
+
+async def test_at_the_same_moment_one_is_carried_out(house: House, done: str) -> None:
+    http: httpx.AsyncClient = house.http
+    found = await asyncio.gather(
+        *(http.post(f"{RUNS}/{done}/reruns", headers=KEY) for _ in range(6))
+    )
+    assert {each.status_code for each in found} <= {201, 409}
+    assert len({each.json()["id"] for each in found if each.status_code == 201}) == 1
+    assert await count(house, "select count(*) from koken.run") == 2
+
+
+async def test_what_was_refused_may_be_sent_again(house: House, done: str) -> None:
+    http: httpx.AsyncClient = house.http
+    for body, status in (({"fro": 1}, 422), ({"args": {"nam": "x"}}, 422), ({}, 200)):
+        got = await http.post(f"{RUNS}/{done}/retries", json=body, headers=KEY)
+        assert got.status_code == status, body
+
+
+async def test_a_key_is_of_who_sends_it(house: House, done: str) -> None:
+    robot = await token(house, "read", "operate")
+    other = await token(house, "read", "operate", name="other")
+    for headers in (robot, other, robot):
+        got = await house.http.post(f"{RUNS}/{done}/reruns", headers=KEY | headers)
+        assert got.status_code == 201
+    assert await count(house, "select count(*) from koken.run") == 3
+
+
+async def test_what_was_given_up_is_taken_over(house: House) -> None:
+    db = house.db
+    assert await answered.begin(db, "o", "k", b"a") is None
+    with pytest.raises(Refused, match="is being carried out; ask again later"):
+        await answered.begin(db, "o", "k", b"a")
+    async with db.transaction() as tx:
+        await tx.execute("update koken.answered set at = koken.now() - interval '61 seconds'")
+    with pytest.raises(KeyConflict, match="belongs to another request"):
+        await answered.begin(db, "o", "k", b"b")
+    assert await answered.begin(db, "o", "k", b"a") is None
+    await answered.keep(db, "o", "k", b"a", Answer(201, "{}", "/x"))
+    assert await answered.begin(db, "o", "k", b"a") == Answer(201, "{}", "/x")
+
+
+async def test_after_a_day_a_key_is_free_again(house: House) -> None:
+    db = house.db
+    for key in ("old", "new"):
+        assert await answered.begin(db, "o", key, b"a") is None
+        await answered.keep(db, "o", key, b"a", Answer(200, "{}", None))
+    async with db.transaction() as tx:
+        await tx.execute(
+            "update koken.answered set at = koken.now() - interval '25 hours' where key = 'old'"
+        )
+    assert await answered.begin(db, "o", "old", b"b") is None
+    await answered.keep(db, "o", "old", b"b", Answer(200, "{}", None))
+    async with db.transaction() as tx:
+        await tx.execute(
+            "update koken.answered set at = koken.now() - interval '25 hours' where key = 'old'"
+        )
+    await answered.prune(db)
+    assert await count(house, "select count(*) from koken.answered") == 1

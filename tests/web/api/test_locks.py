@@ -1,0 +1,127 @@
+"""Locks over HTTP: who has them, and how one is taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.web.api.yard import open_yard, problem, start, token
+
+OpenHouse = Callable[..., Any]
+
+
+async def test_who_has_a_lock_and_who_waits(open_house: OpenHouse) -> None:
+    _, http = await open_yard(open_house)
+    first, second = await start(http, "lift"), await start(http, "lift")
+    await start(http, "lift", ship="grace/hopper")
+    page = (await http.get("/api/v1/locks?limit=1")).json()
+    (lock,) = page["items"]
+    assert (lock["key"], lock["kind"], lock["mode"], lock["limit"]) == (
+        "crane:ada", "lock", "exclusive", 1,
+    )  # fmt: skip
+    assert [each["run"] for each in lock["holders"]] == [first]
+    assert (lock["waiting"], [each["run"] for each in lock["next"]]) == (1, [second])
+    rest = (await http.get(f"/api/v1/locks?limit=1&cursor={page['next']}")).json()
+    assert [each["key"] for each in rest["items"]] == ["crane:grace/hopper"]
+    assert rest["next"] is None
+    one = (await http.get("/api/v1/locks/crane:grace/hopper")).json()["items"]
+    assert one == rest["items"]
+    assert (await http.get("/api/v1/locks?kind=subject")).json()["items"] == []
+    assert problem(await http.get("/api/v1/locks?kind=door")) == (422, "invalid_arguments")
+    assert problem(await http.get("/api/v1/locks/crane:eve")) == (404, "not_found")
+
+
+async def test_a_lock_whose_run_goes_is_not_taken(open_house: OpenHouse) -> None:
+    _, http = await open_yard(open_house)
+    first, second = await start(http, "lift"), await start(http, "lift")
+    got = await http.post("/api/v1/locks/crane:ada/breaks", json={"reason": "hurry"})
+    assert problem(got) == (409, "locked")
+    assert (got.json()["what"], got.json()["held_by"]) == (
+        "crane:ada", {"run": first, "job": "lift"},
+    )  # fmt: skip
+    assert got.json()["since"] is not None
+    got = await http.post("/api/v1/locks/crane:ada/breaks", json={"force": True})
+    assert problem(got) == (422, "invalid_arguments")
+    assert (await http.get(f"/api/v1/runs/{second}")).json()["state"] == "blocked"
+
+
+async def test_by_force_its_run_is_cancelled_and_the_next_gets_it(open_house: OpenHouse) -> None:
+    _, http = await open_yard(open_house)
+    first, second = await start(http, "lift"), await start(http, "lift")
+    body = {"force": True, "reason": "crane stuck"}
+    got = await http.post("/api/v1/locks/crane:ada/breaks", json=body)
+    assert got.json() == {"runs": [first], "stopping": []}
+    ended = (await http.get(f"/api/v1/runs/{first}")).json()
+    assert (ended["state"], ended["reason"]) == (
+        "cancelled", "lock crane:ada was taken from it: crane stuck",
+    )  # fmt: skip
+    assert (await http.get(f"/api/v1/runs/{second}")).json()["state"] == "ready"
+
+
+async def test_by_force_a_run_at_work_is_asked_to_stop(open_house: OpenHouse) -> None:
+    house, http = await open_yard(open_house)
+    first, second = await start(http, "lift"), await start(http, "lift")
+    async with house.db.transaction() as tx:
+        await tx.execute(
+            f"update koken.run set state = 'running', lease = 1, worker_id = 1 where id = {first}"
+        )
+    body = {"force": True, "reason": "crane stuck"}
+    got = await http.post("/api/v1/locks/crane:ada/breaks", json=body)
+    assert got.json() == {"runs": [first], "stopping": [first]}
+    assert (await http.get(f"/api/v1/runs/{first}")).json()["phase"] == "cancelling"
+    assert (await http.get(f"/api/v1/runs/{second}")).json()["state"] == "ready"
+    events = (await http.get(f"/api/v1/events?q=run:{first}")).json()["items"]
+    assert [(row["verb"], row["reason"]) for row in events] == [
+        ("unlock", "crane stuck"),
+        ("cancel", "lock crane:ada was taken from it: crane stuck"),
+    ]
+    assert events[0]["detail"]["forced"] is True
+
+
+async def test_what_an_ended_run_has_left_is_taken_at_once(open_house: OpenHouse) -> None:
+    house, http = await open_yard(open_house)
+    first, second = await start(http, "lift"), await start(http, "lift")
+    async with house.db.transaction() as tx:
+        await tx.execute(
+            "update koken.run set state = 'failed', finished_at = koken.now(), lease = 1"
+            f" where id = {first}"
+        )
+    got = await http.post("/api/v1/locks/crane:ada/breaks")
+    assert got.json() == {"runs": [first], "stopping": []}
+    assert (await http.get(f"/api/v1/runs/{second}")).json()["state"] == "ready"
+
+
+async def test_a_lock_without_a_holder(open_house: OpenHouse) -> None:
+    house, http = await open_yard(open_house)
+    await start(http, "lift")
+    async with house.db.transaction() as tx:
+        await tx.execute("update koken.hold set granted_at = null")
+    got = await http.post("/api/v1/locks/crane:ada/breaks")
+    assert problem(got) == (409, "refused")
+
+
+async def test_keys_that_a_run_keeps(open_house: OpenHouse) -> None:
+    _, http = await open_yard(open_house)
+    run = await start(http, "reduce")
+    (key,) = (await http.get("/api/v1/overlap-keys")).json()["items"]
+    assert (key["run"], key["job"], key["rule"]) == (run, "reduce", "skip_if_running")
+    assert (await http.get("/api/v1/overlap-keys?longer_than=1e6")).json()["items"] == []
+    for odd in ("-1", "nan", "1e400", "x"):
+        got = await http.get(f"/api/v1/overlap-keys?longer_than={odd}")
+        assert problem(got) == (422, "invalid_arguments")
+
+
+async def test_another_workspace_sees_and_breaks_nothing(open_house: OpenHouse) -> None:
+    house, http = await open_yard(open_house)
+    async with house.db.transaction() as tx:
+        await tx.execute("insert into koken.workspace (name) values ('acme')")
+    await start(http, "lift")
+    await start(http, "reduce")
+    headers = await token(house, "read", "operate", workspace="acme")
+    assert (await http.get("/api/v1/locks", headers=headers)).json()["items"] == []
+    assert (await http.get("/api/v1/overlap-keys", headers=headers)).json()["items"] == []
+    got = await http.post("/api/v1/locks/crane:ada/breaks", headers=headers)
+    assert problem(got) == (404, "not_found")
+    looks = await token(house, "read", workspace="default", name="looks")
+    got = await http.post("/api/v1/locks/crane:ada/breaks", headers=looks)
+    assert problem(got) == (403, "forbidden")

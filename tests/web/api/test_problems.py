@@ -1,0 +1,147 @@
+"""Whatever is refused has one shape."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from koken.errors import DatabaseUnreachable, TooMany
+from koken.model.web import Web
+from koken.views import runs
+from koken.web.house import House
+from tests.web.api.yard import problem
+
+RUNS = "/api/v1/runs"
+
+
+async def test_a_problem_in_full(open_house: Callable[..., Any]) -> None:
+    _, http = await open_house(web=Web(url="https://koken.example"))
+    got = await http.get(f"{RUNS}/412")
+    assert got.headers["content-type"] == "application/problem+json"
+    assert got.json() == {
+        "type": "https://koken.example/errors/not_found",
+        "title": "There is no such thing",
+        "status": 404,
+        "code": "not_found",
+        "detail": "there is no run 412 here",
+        "instance": "/api/v1/runs/412",
+    }
+
+
+async def test_the_routers_own_refusals(http: httpx.AsyncClient) -> None:
+    got = await http.get("/api/v1/nothing")
+    assert (problem(got), got.json()["type"]) == (
+        (404, "not_found"),
+        "http://127.0.0.1:7070/errors/not_found",
+    )
+    got = await http.request("DELETE", RUNS)
+    assert (problem(got), got.headers["allow"]) == ((405, "method_not_allowed"), "GET, POST")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        (RUNS, b"{", 400),
+        (RUNS, b"\xff\xfe", 400),
+        (RUNS, b"", 400),
+        (RUNS, b"[" * 100_000, 400),
+        (RUNS, b'{"job": "greet", "args": {"name": NaN}}', 400),
+        (RUNS, b'{"job": "greet", "args": {"name": "\\ud800"}}', 400),
+        (RUNS, b'{"job": "greet", "args": {"name": "\\u0000"}}', 422),
+        (RUNS, b'{"job": "gr\\u0000eet"}', 422),
+        (RUNS, b'{"job": "greet", "delay": 1e308}', 422),
+        (RUNS, b'{"job": "greet", "priority": ' + b"9" * 400 + b"}", 422),
+        (RUNS, b"[]", 422),
+        (f"{RUNS}/1/retries", b"{", 400),
+        (f"{RUNS}/1/retries", b"[" * 100_000, 400),
+        (f"{RUNS}/1/retries", b'{"reason": "\\ud800"}', 422),
+        (f"{RUNS}/1/retries", b'{"reason": "\\u0000"}', 422),
+        (f"{RUNS}/1/retries", b'{"args": {"a": ' + b"9" * 5000 + b"}}", 400),
+        (f"{RUNS}/1/retries", b'{"force": "yes"}', 422),
+        (f"{RUNS}/1/marks", b'{"step": "a", "code": true}', 422),
+        ("/api/v1/bulks", b'{"verb": "x", "q": "job:a", "reason": "r"}', 422),
+    ],
+)
+async def test_bodies_that_cannot_be(
+    http: httpx.AsyncClient, path: str, body: bytes, status: int
+) -> None:
+    await http.post(RUNS, json={"job": "broken"})
+    got = await http.post(path, content=body, headers={"Content-Type": "application/json"})
+    assert problem(got) == (status, "malformed" if status == 400 else "invalid_arguments")
+
+
+async def test_a_body_of_another_kind(house: House) -> None:
+    http: httpx.AsyncClient = house.http
+    got = await http.post(RUNS, content=b"job=greet", headers={"Content-Type": "text/plain"})
+    assert problem(got)[0] == 403  # a page of another site can send that
+
+
+async def test_a_body_that_is_too_large_is_not_read_on(http: httpx.AsyncClient) -> None:
+    taken = 0
+
+    async def chunks() -> AsyncIterator[bytes]:
+        nonlocal taken
+        yield b'{"job": "'
+        for _ in range(100):
+            taken += 1
+            yield b"x" * 100_000
+
+    got = await http.post(RUNS, content=chunks(), headers={"Content-Type": "application/json"})
+    assert (problem(got), got.headers["connection"]) == ((413, "too_large"), "close")
+    assert taken < 30
+    got = await http.post(RUNS, content=b" " * (1024 * 1024 + 1))
+    assert problem(got) == (413, "too_large")
+
+
+async def test_what_nobody_foresaw_is_told_by_a_number(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("secret innards")
+
+    monkeypatch.setattr(runs, "find", fail)
+    with caplog.at_level(logging.ERROR, "koken.web"):
+        got = await http.get(RUNS)
+    assert problem(got) == (500, "internal")
+    assert "innards" not in got.text
+    assert got.json()["id"] in caplog.text
+    assert "ZeroDivisionError: secret innards" in caplog.text
+
+
+async def test_to_wait_is_told(http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: Any, **__: Any) -> None:
+        raise TooMany("slowly", after=2.5)
+
+    monkeypatch.setattr(runs, "find", fail)
+    got = await http.get(RUNS)
+    assert (problem(got), got.headers["retry-after"]) == ((429, "too_many"), "3")
+    assert got.json()["after"] == 2.5
+
+
+async def test_a_database_that_is_away(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: Any, **__: Any) -> None:
+        raise DatabaseUnreachable("PostgreSQL does not answer: password for secret@10.0.0.7")
+
+    monkeypatch.setattr(runs, "find", fail)
+    got = await http.get(RUNS)
+    assert problem(got) == (503, "database_unreachable")
+    assert "10.0.0.7" not in got.text
+
+
+async def test_every_route_is_described_once(http: httpx.AsyncClient) -> None:
+    paths = (await http.get("/api/v1/openapi.json")).json()["paths"]
+    routes = [each for path in paths.values() for each in path.values()]
+    names = [each["operationId"] for each in routes]
+    assert sorted(names) == sorted(set(names))
+    assert all(each["summary"] and each["tags"] for each in routes)
+    answers = paths["/runs"]["post"]["responses"]
+    assert {"200", "201", "400", "401", "403", "404", "409", "413", "415", "422", "429", "503"} <= (
+        set(answers)
+    )
+    assert list(answers["422"]["content"]) == ["application/problem+json"]
