@@ -1,0 +1,142 @@
+"""The pages of who may come in: users with their roles, tokens, sessions, hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse
+
+from koken.errors import Forbidden
+from koken.model.hooks import SCHEMES
+from koken.model.web import EVERYWHERE, ROLES, SCOPES
+from koken.views import access as views
+from koken.views import hooks as hookviews
+from koken.views import words, workspaces
+from koken.web.access.door import Administering
+from koken.web.access.principal import Right
+from koken.web.console.pages import page
+from koken.web.visit import Visit
+
+router = APIRouter()
+TABS = (("Users", ""), ("Tokens", "/tokens"), ("Sessions", "/sessions"), ("Hooks", "/hooks"))
+LIFETIMES = (("30d", "30 days"), ("90d", "90 days"), ("365d", "a year"), ("", "until revoked"))
+
+NOTHING: dict[str, Any] = {
+    "users": (),
+    "tokens": (),
+    "sessions": (),
+    "hooks": (),
+    "revoked": False,
+}
+"""What the tabs that are not shown have."""
+
+
+@router.get("/access")
+async def users(request: Request, visit: Administering) -> HTMLResponse:
+    """Those who sign in, and what they may do where."""
+    found = await views.users(visit.views, places(visit))
+    off = sum(row.disabled_at is not None for row in found)
+    told = f"{words.counted(len(found), 'user')}{f'; {off} may not come in' if off else ''}"
+    return await show(
+        request,
+        visit,
+        "",
+        f"{told}." if found else "Nobody has been given a user yet.",
+        users=found,
+    )
+
+
+@router.get("/access/tokens")
+async def tokens(request: Request, visit: Administering, revoked: bool = False) -> HTMLResponse:
+    """Keys of programs."""
+    found = await views.tokens(visit.views, places(visit), revoked=revoked)
+    good = sum(row.standing == "good" for row in found)
+    told = f"{words.counted(good, 'token')} {'is' if good == 1 else 'are'} good."
+    return await show(request, visit, "/tokens", told, tokens=found, revoked=revoked)
+
+
+@router.get("/access/sessions")
+async def sessions(request: Request, visit: Administering) -> HTMLResponse:
+    """Browsers in which people are signed in; for who administers everything."""
+    need_everywhere(visit)
+    found = [
+        session
+        for row in await views.users(visit.views)
+        if row.sessions
+        for session in await views.sessions(visit.views, row.name)
+    ]
+    told = f"{words.counted(len(found), 'browser')} signed in." if found else "Nobody is signed in."
+    return await show(request, visit, "/sessions", told, sessions=found)
+
+
+@router.get("/access/hooks")
+async def hooks(request: Request, visit: Administering) -> HTMLResponse:
+    """Addresses under which other systems start a job."""
+    found = await hookviews.hooks(visit.views, [visit.workspace])
+    told = f"{words.counted(len(found), 'hook')} in {visit.workspace}."
+    return await show(request, visit, "/hooks", told, hooks=found)
+
+
+async def show(
+    request: Request, visit: Visit, tab: str, sentence: str, **values: Any
+) -> HTMLResponse:
+    """A tab of the page; nothing of it is kept by a browser."""
+    return page(
+        request,
+        visit,
+        "access.html",
+        headers={"Cache-Control": "no-store"},
+        tab=tab,
+        tabs=[each for each in TABS if each[1] != "/sessions" or everywhere(visit)],
+        sentence=sentence,
+        places=await offered(visit),
+        roles=ROLES,
+        scopes=SCOPES,
+        schemes=SCHEMES,
+        lifetimes=LIFETIMES,
+        everywhere=everywhere(visit),
+        **NOTHING | values,
+    )
+
+
+def made(
+    request: Request, visit: Visit, tab: str, *, what: str, secret: str, use: Sequence[str]
+) -> HTMLResponse:
+    """A secret that was just made: in the answer itself, in no address, and kept by no browser."""
+    return page(
+        request,
+        visit,
+        "made.html",
+        status=201,
+        headers={"Cache-Control": "no-store"},
+        tab=tab,
+        what=what,
+        secret=secret,
+        use=use,
+    )
+
+
+def everywhere(visit: Visit) -> bool:
+    """Whether who asks administers everything."""
+    return visit.principal.may(Right.ADMINISTER, EVERYWHERE)
+
+
+def need_everywhere(visit: Visit) -> None:
+    """Raise ``Forbidden``: a session is good in every workspace of its user."""
+    if not everywhere(visit):
+        raise Forbidden(f"{visit.principal.name} does not administer every workspace")
+
+
+def places(visit: Visit) -> list[str] | None:
+    """The workspaces of which who asks is told; None: all."""
+    return None if everywhere(visit) else [visit.workspace]
+
+
+async def offered(visit: Visit) -> list[str]:
+    """The workspaces for which who asks may give something."""
+    if not everywhere(visit):
+        return [visit.workspace]
+    names = [row.name for row in await workspaces.workspaces(visit.views)]
+    return [visit.workspace, *(name for name in names if name != visit.workspace), EVERYWHERE]

@@ -1,0 +1,215 @@
+"""What administrators do: let people and programs in, and out again."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import APIRouter, Request
+from starlette.datastructures import FormData
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from koken.engine import access, accesssessions, accesstokens
+from koken.engine import hooks as hookacts
+from koken.errors import InvalidArguments
+from koken.model.duration import seconds
+from koken.web.access import passwords
+from koken.web.access.door import Administering
+from koken.web.console.access import made, need_everywhere
+from koken.web.visit import Visit
+
+router = APIRouter()
+
+
+@router.post("/access/users")
+async def add_user(request: Request, visit: Administering) -> RedirectResponse:
+    """Let somebody sign in with a password."""
+    form = await request.form()
+    name = text(form, "name").strip()
+    hashed = await asyncio.to_thread(passwords.hashed, text(form, "password"), name)
+    await access.add_user(
+        visit.db,
+        name,
+        hashed,
+        role=text(form, "role"),
+        workspace=text(form, "place"),
+        holds=visit.principal.rights,
+        by=visit.principal.name,
+        reason=reason(form),
+    )
+    return done(visit, "/access")
+
+
+@router.post("/access/users/role")
+async def change_role(request: Request, visit: Administering) -> RedirectResponse:
+    """Give somebody a role in a workspace, or take it."""
+    form = await request.form()
+    name, role, place = (text(form, each) for each in ("name", "role", "place"))
+    holds, by, why = visit.principal.rights, visit.principal.name, reason(form)
+    if role:
+        await access.give_role(
+            visit.db, name, role, workspace=place, holds=holds, by=by, reason=why
+        )
+    else:
+        await access.take_role(visit.db, name, workspace=place, holds=holds, by=by, reason=why)
+    return done(visit, "/access")
+
+
+@router.post("/access/users/disable")
+async def disable(request: Request, visit: Administering) -> RedirectResponse:
+    """Let somebody in no more."""
+    form = await request.form()
+    await access.disable(
+        visit.db,
+        text(form, "name"),
+        holds=visit.principal.rights,
+        by=visit.principal.name,
+        reason=reason(form),
+    )
+    return done(visit, "/access")
+
+
+@router.post("/access/users/enable")
+async def enable(request: Request, visit: Administering) -> RedirectResponse:
+    """Let somebody in again."""
+    form = await request.form()
+    await access.enable(
+        visit.db,
+        text(form, "name"),
+        holds=visit.principal.rights,
+        by=visit.principal.name,
+        reason=reason(form),
+    )
+    return done(visit, "/access")
+
+
+@router.post("/access/tokens")
+async def make_token(request: Request, visit: Administering) -> HTMLResponse:
+    """Make a token, and show it this once."""
+    form = await request.form()
+    name = text(form, "name").strip()
+    token = await accesstokens.make(
+        visit.db,
+        name,
+        [str(each) for each in form.getlist("scope")],
+        workspace=text(form, "place"),
+        seconds=lifetime(text(form, "expires")),
+        holds=visit.principal.rights,
+        by=visit.principal.name,
+        reason=reason(form),
+    )
+    here = visit.house.web.url or f"{request.url.scheme}://{request.url.netloc}"
+    use = [f"curl -H 'Authorization: Bearer {token}' {here}/api/v1/runs"]
+    return made(request, visit, "/tokens", what=f"Token {name}", secret=token, use=use)
+
+
+@router.post("/access/tokens/revoke")
+async def revoke(request: Request, visit: Administering) -> RedirectResponse:
+    """End a token."""
+    form = await request.form()
+    await accesstokens.revoke(
+        visit.db,
+        text(form, "token"),
+        holds=visit.principal.rights,
+        by=visit.principal.name,
+        reason=reason(form),
+    )
+    return done(visit, "/access/tokens")
+
+
+@router.post("/access/sessions/end")
+async def end_session(request: Request, visit: Administering) -> RedirectResponse:
+    """Sign somebody out in a browser."""
+    need_everywhere(visit)
+    form = await request.form()
+    await accesssessions.end(
+        visit.db,
+        text(form, "user"),
+        text(form, "session"),
+        by=visit.principal.name,
+        reason=reason(form),
+    )
+    return done(visit, "/access/sessions")
+
+
+@router.post("/access/hooks")
+async def make_hook(request: Request, visit: Administering) -> HTMLResponse:
+    """Make a hook, and show its secret this once."""
+    form = await request.form()
+    name = text(form, "name").strip()
+    secret = await hookacts.add(
+        visit.db,
+        name,
+        text(form, "job").strip(),
+        workspace=visit.workspace,
+        scheme=text(form, "scheme"),
+        argument=text(form, "argument").strip() or None,
+        by=visit.principal.name,
+        reason=reason(form),
+    )
+    return made(
+        request, visit, "/hooks", what=f"Hook {name}", secret=secret, use=[at(request, name)]
+    )
+
+
+@router.post("/access/hooks/rotate")
+async def rotate(request: Request, visit: Administering) -> HTMLResponse:
+    """Give a hook a new secret, and show it this once."""
+    form = await request.form()
+    name = text(form, "hook")
+    secret = await hookacts.rotate(
+        visit.db,
+        name,
+        workspaces=[visit.workspace],
+        by=visit.principal.name,
+        reason=reason(form),
+    )
+    return made(
+        request, visit, "/hooks", what=f"Hook {name}", secret=secret, use=[at(request, name)]
+    )
+
+
+@router.post("/access/hooks/remove")
+async def remove(request: Request, visit: Administering) -> RedirectResponse:
+    """Refuse calls to a hook from now on."""
+    form = await request.form()
+    await hookacts.remove(
+        visit.db,
+        text(form, "hook"),
+        workspaces=[visit.workspace],
+        by=visit.principal.name,
+        reason=reason(form),
+    )
+    return done(visit, "/access/hooks")
+
+
+def at(request: Request, name: str) -> str:
+    """Where a hook is called."""
+    url = request.app.state.house.web.url or f"{request.url.scheme}://{request.url.netloc}"
+    return f"POST {url}/api/v1/hooks/{name}"
+
+
+def done(visit: Visit, where: str) -> RedirectResponse:
+    """What was known of who may come in is asked for anew."""
+    visit.house.credentials.forget()
+    return RedirectResponse(where, 303)
+
+
+def lifetime(value: str) -> float | None:
+    """For how many seconds; None: for ever. Raises ``InvalidArguments``."""
+    if not value:
+        return None
+    try:
+        return seconds(value, name="expires")
+    except (ValueError, OverflowError) as error:
+        raise InvalidArguments(str(error), {"expires": str(error)}) from None
+
+
+def text(form: FormData, name: str) -> str:
+    """What a form says; empty where it says nothing, or sends a file."""
+    found = form.get(name)
+    return found if isinstance(found, str) else ""
+
+
+def reason(form: FormData) -> str | None:
+    """Why, for the record."""
+    return text(form, "reason").strip()[:2000] or None

@@ -1,0 +1,254 @@
+"""The page of a job: when it runs and how it has gone, its rules, its versions, its ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from itertools import islice
+from typing import Any
+
+from fastapi import APIRouter, Request
+from markupsafe import Markup
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from koken.engine import schedules as told_schedules
+from koken.errors import InvalidArguments
+from koken.model import zones
+from koken.model.run import stamp
+from koken.model.schedule import Schedule
+from koken.model.steps import StepSpec
+from koken.views import catalog, versions
+from koken.views.catalog import ScheduleRow
+from koken.views.drawingsvg import part, svg
+from koken.views.durations import durations
+from koken.views.graph import Graph, Node, graph_of_steps
+from koken.views.jobfacts import JobFacts, declared, job_facts
+from koken.views.pastdays import past_days
+from koken.views.strips import strips
+from koken.web.access.door import Operating, Reading
+from koken.web.console import jobpictures, jobwords, runbook
+from koken.web.console.pages import page, zone_of
+from koken.web.masking import MASK, given, masked, secret, spelled
+from koken.web.visit import Visit
+
+router = APIRouter()
+LATEST = 50
+NEXT = 3
+MOST_TICKS = 50
+MOST_VERSIONS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A schedule with what is to be said of it."""
+
+    row: ScheduleRow
+    next: list[tuple[str, str, datetime]]
+    """The next times: by its own zone's clock, by the reader's, and as instants."""
+    args: Mapping[str, Any]
+    catchup: str
+
+
+async def facts_of(visit: Visit, name: str) -> JobFacts:
+    """The job that a page is about. Raises ``NotFound``."""
+    return await job_facts(visit.views, name, workspace=visit.workspace, owner=visit.principal.name)
+
+
+@router.get("/jobs/{name}")
+async def job(request: Request, visit: Reading, name: str) -> HTMLResponse:
+    """How a job stands, in one page."""
+    facts = await facts_of(visit, name)
+    now, zone = datetime.now(UTC), zone_of(request)
+    rows = await catalog.schedules(visit.views, workspace=visit.workspace, job=name)
+    texts = await declared(visit.views, facts.id, workspace=visit.workspace)
+    past = await strips(visit.views, [facts.id], workspace=visit.workspace, limit=LATEST)
+    strip = past[facts.id]
+    lengths = await durations(visit.views, facts.id, workspace=visit.workspace)
+    days = await past_days(
+        visit.views,
+        facts.id,
+        workspace=visit.workspace,
+        zone=zone,
+        today=now.astimezone(zone).date(),
+    )
+    sized = [each for each in lengths.runs if each.peak_bytes is not None]
+    return page(
+        request,
+        visit,
+        "job.html",
+        live=f"workspace:{visit.workspace}",
+        tab="",
+        facts=facts,
+        opening=jobwords.opening(facts, rows, strip[-20:], now),
+        schedules=[planned(row, texts.get(row.id), now, zone, visit) for row in rows],
+        paused=[row for row in rows if row.paused_at is not None],
+        going=[row for row in rows if row.paused_at is None],
+        overlap=jobwords.overlap(facts.spec["overlap"], scheduled=bool(rows)),
+        overlap_key=facts.spec["overlap_key"],
+        rules=jobwords.rules(facts.spec),
+        sections=runbook.sections(facts.spec["description"]),
+        pieces=runbook.pieces,
+        strip=jobpictures.tall_strip(strip, now) if strip else "",
+        told=jobwords.told(strip),
+        lengths=lengths,
+        lengths_chart=jobpictures.lengths_chart(lengths, zone) if lengths.runs else "",
+        memory_chart=jobpictures.memory_chart(lengths, zone) if sized else "",
+        size=jobpictures.size,
+        days=days,
+        calendar=jobpictures.calendar(name, days),
+        latest_days=[each for each in reversed(days) if each.total][:14],
+        day_told=jobpictures.day_told,
+        day_link=lambda day: jobpictures.day_link(name, day),
+        steps=len(facts.spec["steps"]),
+        graph=Markup(part(graph_of(facts), leads=nowhere)) if facts.spec["steps"] else "",
+    )
+
+
+def planned(
+    row: ScheduleRow, schedule: Schedule | None, now: datetime, zone: tzinfo, visit: Visit
+) -> Planned:
+    """A schedule with its next times in two zones."""
+    own = zones.named(row.timezone)
+    args: Mapping[str, Any] = schedule.args if schedule else {}
+    return Planned(
+        row=row,
+        next=[
+            (f"{at.astimezone(own):%a %-d %b %H:%M}", f"{at.astimezone(zone):%a %-d %b %H:%M}", at)
+            for at in islice(times(schedule, now), NEXT)
+        ]
+        if schedule and not row.problem
+        else [],
+        args=masked(args, visit.house.web.mask),
+        catchup=jobwords.catchup(row.catchup, schedule.catchup_limit if schedule else 0),
+    )
+
+
+def nowhere(_: Node) -> str:
+    """Declared steps have no pages of their own."""
+    return ""
+
+
+def times(schedule: Schedule, now: datetime) -> Iterator[datetime]:
+    """The due times from now on."""
+    due = schedule.next_after(now)
+    while due is not None:
+        yield due
+        due = schedule.next_after(due)
+
+
+@router.get("/jobs/{name}/graph.svg")
+async def graph(visit: Reading, name: str) -> Response:
+    """The declared steps as a file of their own, with its colours in it."""
+    facts = await facts_of(visit, name)
+    return Response(svg(graph_of(facts)), media_type="image/svg+xml")
+
+
+def graph_of(facts: JobFacts) -> Graph:
+    """The graph of the declared steps."""
+    title = f"{facts.name}, version {facts.version}"
+    steps = [StepSpec.from_json(plain) for plain in facts.spec["steps"]]
+    return graph_of_steps(title, facts.name, steps, facts.spec["max_attempts"])
+
+
+@router.get("/jobs/{name}/ticks")
+async def ticks(request: Request, visit: Reading, name: str, before: str = "") -> HTMLResponse:
+    """The due times of a job's schedules, and what came of each."""
+    facts = await facts_of(visit, name)
+    found = await catalog.ticks(
+        visit.views, name, workspace=visit.workspace, limit=MOST_TICKS, before=instant(before)
+    )
+    following = stamp(found[-1].due_at) if len(found) >= MOST_TICKS else None
+    return page(
+        request,
+        visit,
+        "jobticks.html",
+        tab="ticks",
+        facts=facts,
+        ticks=found,
+        before=before,
+        several=len({row.schedule for row in found}) > 1,
+        following=following,
+    )
+
+
+def instant(text: str) -> datetime | None:
+    """Where a list goes on. Raises ``InvalidArguments``."""
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidArguments(f"before is {text!r}, which is no instant") from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+@router.get("/jobs/{name}/versions")
+async def compare(
+    request: Request, visit: Reading, name: str, old: int | None = None, new: int | None = None
+) -> HTMLResponse:
+    """The versions of a job, and what differs between two of them."""
+    facts = await facts_of(visit, name)
+    known = await versions.versions(
+        visit.views, name, workspace=visit.workspace, limit=MOST_VERSIONS
+    )
+    numbers = [each.number for each in known]
+    later = new if new is not None else facts.version
+    earlier = old if old is not None else max((n for n in numbers if n < later), default=None)
+    found = (
+        await versions.differences(
+            visit.views, name, workspace=visit.workspace, old=earlier, new=later
+        )
+        if earlier is not None
+        else []
+    )
+    mask = visit.house.web.mask
+    return page(
+        request,
+        visit,
+        "jobversions.html",
+        tab="versions",
+        facts=facts,
+        versions=known,
+        old=earlier,
+        new=later,
+        differences=[
+            (each, covered(each.path, each.before, mask), covered(each.path, each.after, mask))
+            for each in found
+        ],
+    )
+
+
+def covered(path: str, value: Any, parts: tuple[str, ...]) -> Any:
+    """A value of a version, without secrets."""
+    names = [spelled(each) for each in parts]
+    hidden = given(value) and any(secret(key, names) for key in path.split("."))
+    return MASK if hidden else masked(value, parts)
+
+
+@router.post("/jobs/{name}/pause")
+async def pause(request: Request, visit: Operating, name: str) -> RedirectResponse:
+    """Stop a job's schedules; what runs goes on."""
+    facts = await facts_of(visit, name)
+    reason = await reason_in(request)
+    await told_schedules.pause(
+        visit.db, facts.name, workspace=visit.workspace, by=visit.principal.name, reason=reason
+    )
+    return RedirectResponse(f"/jobs/{facts.name}", 303)
+
+
+@router.post("/jobs/{name}/resume")
+async def resume(request: Request, visit: Operating, name: str) -> RedirectResponse:
+    """Let a job's schedules fire again."""
+    facts = await facts_of(visit, name)
+    reason = await reason_in(request)
+    await told_schedules.resume(
+        visit.db, facts.name, workspace=visit.workspace, by=visit.principal.name, reason=reason
+    )
+    return RedirectResponse(f"/jobs/{facts.name}", 303)
+
+
+async def reason_in(request: Request) -> str | None:
+    """The reason that a form gives."""
+    found = (await request.form()).get("reason", "")
+    return found.strip()[:1000] or None if isinstance(found, str) else None

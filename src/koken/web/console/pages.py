@@ -1,0 +1,138 @@
+"""How pages are made: templates, their filters, and what every page has around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from fastapi import Request
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+from starlette.responses import HTMLResponse
+
+from koken.model.duration import in_words
+from koken.views import words
+from koken.web.access.principal import Right
+from koken.web.console.live import SEEN
+from koken.web.visit import Visit
+
+TEMPLATES = Path(__file__).parent / "templates"
+ZONE = "koken_zone"
+"""The cookie with the zone in which somebody wants to see times; a script puts their own there."""
+LINE = "htmx"
+"""Requests that refresh a page in place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An entry of the rail."""
+
+    name: str
+    path: str
+    key: str
+    """``g`` and this key lead there."""
+    right: Right = Right.READ
+
+
+RAIL = (
+    Place("Overview", "/", "o"),
+    Place("Jobs", "/jobs", "j"),
+    Place("Runs", "/runs", "r"),
+    Place("Schedules", "/schedules", "s"),
+    Place("Queues", "/queues", "q"),
+    Place("Workers", "/workers", "w"),
+    Place("Locks", "/locks", "l"),
+    Place("Events", "/events", "e"),
+    Place("Workspaces", "/workspaces", "p"),
+    Place("Access", "/access", "a", Right.ADMINISTER),
+)
+
+
+def zone_of(request: Request) -> tzinfo:
+    """The zone in which a page tells times; UTC where the browser names none that there is."""
+    try:
+        return ZoneInfo(request.cookies.get(ZONE, "UTC"))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return UTC
+
+
+def exact(instant: datetime, zone: tzinfo) -> str:
+    """An instant to the second, with its zone: ``2026-11-30 20:00:00 CET``."""
+    return f"{instant.astimezone(zone):%Y-%m-%d %H:%M:%S %Z}"
+
+
+def ago(instant: datetime | None, now: datetime, zone: tzinfo) -> Markup:
+    """An instant as people say it, exact in its title; a script keeps it true."""
+    if instant is None:
+        return Markup("–")
+    return Markup('<time datetime="{}" title="{}" data-ago>{}</time>').format(
+        instant.isoformat(), exact(instant, zone), words.due(instant, now)
+    )
+
+
+def clock(instant: datetime | None, zone: tzinfo, shape: str = "%H:%M:%S") -> Markup:
+    """An instant in the reader's zone, exact in its title."""
+    if instant is None:
+        return Markup("–")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        instant.isoformat(), exact(instant, zone), f"{instant.astimezone(zone):{shape}}"
+    )
+
+
+def length(seconds: float | None) -> str:
+    """Seconds in words: ``1 h 4 min``."""
+    return "–" if seconds is None else in_words(max(seconds, 0.0))
+
+
+environment = Environment(
+    loader=FileSystemLoader(TEMPLATES),
+    autoescape=select_autoescape(default=True, default_for_string=True),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    enable_async=False,
+)
+environment.filters |= {
+    "length": length,
+    "capped": words.capped,
+    "counted": words.counted,
+    "dump": words.dump,
+    "plain": words.plain,
+}
+environment.globals |= {"words": words, "RAIL": RAIL, "Right": Right}
+
+
+def page(
+    request: Request,
+    visit: Visit | None,
+    template: str,
+    *,
+    live: str = "",
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    **values: Any,
+) -> HTMLResponse:
+    """A page. ``live`` is the topic whose change refreshes it, as ``/live`` takes it.
+
+    Templates have ``request``, ``visit``, ``now``, ``zone``, and the functions ``ago(instant)``
+    and ``clock(instant, shape)`` that know these.
+    """
+    now = datetime.now(UTC)
+    zone = zone_of(request)
+    text = environment.get_template(template).render(
+        request=request,
+        visit=visit,
+        now=now,
+        zone=zone,
+        live=live,
+        live_seen=request.scope.get(SEEN, {}).get(live, ""),
+        ago=lambda instant: ago(instant, now, zone),
+        clock=lambda instant, shape="%H:%M:%S": clock(instant, zone, shape),
+        exact=lambda instant: exact(instant, zone),
+        **values,
+    )
+    return HTMLResponse(text, status_code=status, headers=dict(headers or {}))

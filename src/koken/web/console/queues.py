@@ -1,0 +1,201 @@
+"""The pages of queues: how full each is, who has paused it, and what may be set of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from types import EllipsisType
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request
+from starlette.datastructures import FormData
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from koken.config import read_rate
+from koken.engine import queues as engine
+from koken.errors import Forbidden, InvalidArguments, NotFound
+from koken.model.web import EVERYWHERE
+from koken.views import floor, words
+from koken.views.floor import QueueRow
+from koken.views.queuewaits import waits
+from koken.web.access.door import Operating, Reading
+from koken.web.access.principal import Right
+from koken.web.console.pages import page
+from koken.web.visit import Visit
+
+router = APIRouter()
+MOST = 2**31 - 1
+BAR = 120
+
+
+@router.get("/queues")
+async def queues(request: Request, visit: Reading) -> HTMLResponse:
+    """All queues: what of this workspace runs and waits in them."""
+    found = await floor.queues(visit.views, workspace=visit.workspace)
+    return page(
+        request,
+        visit,
+        "queues.html",
+        live=f"workspace:{visit.workspace}",
+        found=sorted(found, key=order),
+        waits=await waits(visit.views, workspace=visit.workspace),
+        sentence=sentence(found),
+        size=size,
+        filled=filled,
+        rate=rate,
+        link=link,
+    )
+
+
+@router.get("/queues/{name}")
+async def queue(request: Request, visit: Reading, name: str) -> HTMLResponse:
+    """One queue, and what may be done with it."""
+    row = await one(visit, name)
+    return page(
+        request,
+        visit,
+        "queue.html",
+        live=f"workspace:{visit.workspace}",
+        row=row,
+        next=(await waits(visit.views, workspace=visit.workspace)).get(name),
+        may=visit.principal.may(Right.OPERATE, EVERYWHERE),
+        size=size,
+        filled=filled,
+        rate=rate,
+        link=link,
+    )
+
+
+@router.post("/queues/{name}/pause")
+async def pause(request: Request, visit: Operating, name: str) -> RedirectResponse:
+    """Hand out none of its runs."""
+    need_everywhere(visit)
+    reason = reason_of(await request.form())
+    await engine.pause(visit.db, name, paused=True, by=visit.principal.name, reason=reason)
+    return RedirectResponse(link(name), 303)
+
+
+@router.post("/queues/{name}/resume")
+async def resume(request: Request, visit: Operating, name: str) -> RedirectResponse:
+    """Hand out its runs again."""
+    need_everywhere(visit)
+    reason = reason_of(await request.form())
+    await engine.pause(visit.db, name, paused=False, by=visit.principal.name, reason=reason)
+    return RedirectResponse(link(name), 303)
+
+
+@router.post("/queues/{name}/limits")
+async def limits(request: Request, visit: Operating, name: str) -> RedirectResponse:
+    """Set how much goes at once, and how much starts."""
+    need_everywhere(visit)
+    row = await one(visit, name)
+    form = await request.form()
+    await engine.set_limits(
+        visit.db,
+        name,
+        limit=limit_of(str(form.get("limit", "")), row),
+        rate=rate_of(str(form.get("rate", "")), row),
+        burst=row.burst,
+        by=visit.principal.name,
+        reason=reason_of(form),
+    )
+    return RedirectResponse(link(name), 303)
+
+
+def need_everywhere(visit: Visit) -> None:
+    """Raise ``Forbidden``: a queue is everybody's, and so is what becomes of it."""
+    if not visit.principal.may(Right.OPERATE, EVERYWHERE):
+        raise Forbidden(
+            f"queues belong to all workspaces; {visit.principal.name} may not operate everywhere"
+        )
+
+
+async def one(visit: Visit, name: str) -> QueueRow:
+    """The queue of that name. Raises ``NotFound``."""
+    found = await floor.queues(visit.views, workspace=visit.workspace, name=name)
+    if not found:
+        raise NotFound(
+            f"there is no queue {name!r}; the first job or worker that names one makes it"
+        )
+    return found[0]
+
+
+def limit_of(text: str, row: QueueRow) -> int | EllipsisType | None:
+    """A limit as it was written; ``...`` where it is the one there is."""
+    text = text.strip()
+    if not text:
+        return ... if row.max_running is None else None
+    if not re.fullmatch("[0-9]{1,10}", text) or int(text) > MOST:
+        raise InvalidArguments(f"the limit is {text!r}; write a number such as 4, or nothing")
+    return ... if int(text) == row.max_running else int(text)
+
+
+def rate_of(text: str, row: QueueRow) -> float | EllipsisType | None:
+    """Starts a second as they were written; ``...`` where it is the rate there is."""
+    text = text.strip()
+    if text == rate(row.rate):
+        return ...
+    if not text:
+        return None
+    try:
+        return read_rate(text)
+    except ValueError as error:
+        raise InvalidArguments(f"{error}, or nothing") from None
+
+
+def rate(starts: float | None) -> str:
+    """Starts a second as they are written: ``10/s``, ``30/m``, ``12/h``; empty for any number."""
+    if starts is None:
+        return ""
+    for unit, length in (("s", 1), ("m", 60)):
+        if starts * length >= 1:
+            return f"{starts * length:g}/{unit}"
+    return f"{starts * 3600:g}/h"
+
+
+def reason_of(form: FormData) -> str | None:
+    """Why, for the record."""
+    return str(form.get("reason", "")).strip()[:2000] or None
+
+
+def order(row: QueueRow) -> tuple[bool, bool, bool, str]:
+    """Paused and full ones first, then those in which runs wait."""
+    return row.paused_at is None, not row.full, row.ready == 0, row.name
+
+
+def size(row: QueueRow) -> int:
+    """How many may go at once: by the limit, or as many as there are slots."""
+    return row.slots if row.max_running is None else min(row.max_running, max(row.slots, 0))
+
+
+def filled(row: QueueRow) -> int:
+    """How much of the bar is taken."""
+    return (
+        min(round(BAR * row.running / size(row)), BAR) if size(row) else BAR if row.running else 0
+    )
+
+
+def link(name: str) -> str:
+    """The page of a queue."""
+    return f"/queues/{quote(name, safe='')}"
+
+
+def sentence(found: Sequence[QueueRow]) -> str:
+    """How queues stand, in a line."""
+    running, ready = (sum(getattr(row, name) for row in found) for name in ("running", "ready"))
+    parts = [f"{words.capped(running)} running, {words.capped(ready)} waiting for a slot"]
+    paused = [row.name for row in found if row.paused_at is not None]
+    if paused:
+        parts.append(f"{listed(paused)} {'is' if len(paused) == 1 else 'are'} paused")
+    full = [row.name for row in found if row.full and row.paused_at is None]
+    if full:
+        parts.append(f"{listed(full)} {'is' if len(full) == 1 else 'are'} full")
+    unserved = [row.name for row in found if row.ready and not row.slots]
+    if unserved:
+        parts.append(f"no worker serves {listed(unserved)}")
+    return f"{words.counted(len(found), 'queue')}: {'; '.join(parts)}."
+
+
+def listed(names: Sequence[str]) -> str:
+    """Some names, and how many more."""
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

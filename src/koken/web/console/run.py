@@ -1,0 +1,225 @@
+"""The page of a run: how it stands, what to do, its picture, its log, all that is known of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request
+from starlette.responses import RedirectResponse, Response
+
+from koken.errors import KokenError, Refused
+from koken.model.plan import Plan
+from koken.model.run import Run
+from koken.model.states import State
+from koken.model.steps import StepSpec
+from koken.views import asking, events, kept, marks, relatives, runs, treelogs, words
+from koken.views import timeline as times
+from koken.views.asked import AwaitedRow, QuestionRow
+from koken.views.cause import Cause
+from koken.views.query import is_id
+from koken.views.reading import reading
+from koken.views.sentence import Piece, failures, sentence
+from koken.views.steps import StepRow, declared_in, rows_in, undone
+from koken.views.why import why
+from koken.web.access.door import Someone
+from koken.web.access.principal import Right
+from koken.web.console.acts import DONE, acts_of
+from koken.web.console.pages import page, zone_of
+from koken.web.console.rungraph import picture
+from koken.web.console.runlog import log_of
+from koken.web.console.timeline import chart
+from koken.web.masking import masked, spelled
+from koken.web.visit import Visit
+
+router = APIRouter()
+TABS = ("log", "steps", "attempts", "values", "checkpoints", "operation", "events")
+SAID = (
+    "ended",
+    "retry",
+    "running",
+    "children",
+    "compensating",
+    "question",
+    "recorded",
+    "cancelling",
+)
+"""Causes that the sentence and the steps tell."""
+CAUSES = 8
+LISTED = 500
+"""Steps in the table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A run as it stands, with all that its first screen tells."""
+
+    run: Run[Any]
+    declared: Sequence[StepSpec]
+    rows: Sequence[StepRow]
+    causes: Sequence[Cause]
+    questions: Sequence[QuestionRow]
+    signals: Sequence[AwaitedRow]
+    plan: Plan | None
+    refusal: str
+
+    def told(self, now: datetime) -> list[Piece]:
+        """The sentence."""
+        return sentence(
+            self.run,
+            self.rows,
+            now,
+            plan=self.plan,
+            refusal=self.refusal,
+            questions=self.questions,
+        )
+
+
+@router.get("/runs/{named}")
+async def run_page(request: Request, named: str, visit: Someone) -> Response:
+    """A run by its number; the name of a job leads to its last run."""
+    there, run = await visit.run(named)
+    if not is_id(named):
+        return RedirectResponse(f"/runs/{run.id}", status_code=303)
+    return await shown(request, there, run)
+
+
+async def shown(
+    request: Request, visit: Visit, run: Run[Any], *, problem: KokenError | None = None
+) -> Response:
+    """The page; ``problem`` is why what was asked for was not done."""
+    now, db, params = datetime.now(UTC), visit.views, request.query_params
+    found = await standing(visit, run)
+    tab = params.get("tab", "log")
+    mask = visit.house.web.mask
+    line = await times.timeline(db, run, found.rows, now)
+    pictured = picture(run, found.declared, found.rows, params, zone_of(request))
+    return page(
+        request,
+        visit,
+        "run.html",
+        live=f"run:{run.id}" if not run.state.ended else "",
+        status=problem.status if problem else 200,
+        run=run,
+        found=found,
+        told=found.told(now),
+        look=marks.of_run(run).look,
+        started=words.started_by(run)[:1].upper() + words.started_by(run)[1:],
+        acts=acts_of(visit, run, found.rows),
+        answers=visit.may(Right.START),
+        problem=problem,
+        done=DONE.get(params.get("did", ""), ""),
+        about=words.about(run, masked(dict(run.args), mask)),
+        failed=failures(found.rows),
+        relatives=await relatives.relatives(db, run),
+        picture=pictured,
+        chart=chart(line, now, zone_of(request)) if line else None,
+        tab=tab if tab in TABS else "log",
+        hush=lambda text: hush(text, mask),
+        url=lambda **more: f"?{urlencode({k: v for k, v in more.items() if v})}",
+        **await of_tab(visit, request, found, tab),
+    )
+
+
+async def standing(visit: Visit, run: Run[Any]) -> Standing:
+    """Read how a run stands: its steps, why it does not go, what it asks, whether it may go on."""
+    db = visit.views
+    causes: Sequence[Cause] = ()
+    questions: Sequence[QuestionRow] = ()
+    signals: Sequence[AwaitedRow] = ()
+    async with reading(db) as session:
+        declared = await declared_in(session, run)
+        rows: Sequence[StepRow] = await rows_in(session, run, declared) if run.state.ended else ()
+    if not run.state.ended:
+        reasons = await why(db, run, visit.house.config.timing)
+        rows, causes = reasons.steps, tuple(worth_telling(run, reasons.causes))
+        ids = await treelogs.tree(db, run.id)
+        questions, signals = await asking.questions(db, ids), await asking.signals(db, ids)
+    plan, refusal = await way_on(visit, run, rows)
+    return Standing(
+        run=run,
+        declared=declared,
+        rows=rows,
+        causes=causes,
+        questions=questions,
+        signals=signals,
+        plan=plan,
+        refusal=refusal,
+    )
+
+
+def worth_telling(run: Run[Any], causes: Sequence[Cause]) -> list[Cause]:
+    """Why a run does not go, without what its page tells elsewhere."""
+    found = [cause for cause in causes if cause.cause not in (*SAID, "needs")]
+    if run.state in (State.BLOCKED, State.READY):
+        found = [cause for cause in causes if cause.cause not in SAID]
+    return found[:CAUSES]
+
+
+async def way_on(visit: Visit, run: Run[Any], rows: Sequence[StepRow]) -> tuple[Plan | None, str]:
+    """What running a failed run again would do, or why it cannot."""
+    if run.state is not State.FAILED or "retry" not in run.actions:
+        return None, ""
+    failed = failures(rows) if run.is_workflow else []
+    step = failed[0].name if len(failed) == 1 else None
+    try:
+        return await visit.client.plan("retry", run, from_step=step), ""
+    except Refused as error:
+        return None, str(error)
+    except KokenError:
+        return None, ""
+
+
+async def of_tab(visit: Visit, request: Request, found: Standing, tab: str) -> Mapping[str, Any]:
+    """What the chosen tab shows."""
+    db, run, mask = visit.views, found.run, visit.house.web.mask
+    match tab:
+        case "steps":
+            return {"listed": found.rows[:LISTED], "undone": await undone(db, run)}
+        case "attempts":
+            whose = chosen(run, found.rows, request.query_params.get("step", ""))
+            return {
+                "attempts": await runs.attempts(db, whose),
+                "whose": whose,
+            }
+        case "values":
+            return {
+                "args": pretty(masked(dict(run.args), mask)),
+                "result": pretty(masked(run.result, mask)),
+            }
+        case "checkpoints":
+            return {"checkpoints": await kept.checkpoints(db, run.id)}
+        case "operation":
+            return {"ledger": await kept.ledger(db, run.id)}
+        case "events":
+            acts = await events.of_run(db, run.id)
+            return {"events": [(act, words.dump(masked(dict(act.detail), mask))) for act in acts]}
+    return {"log": await log_of(visit.house, run, found.rows, request.query_params)}
+
+
+def chosen(run: Run[Any], rows: Sequence[StepRow], step: str) -> int:
+    """The run of a step that is named, else of the first that failed, else the run itself."""
+    named = [row for row in rows if row.name == step and row.run_id is not None]
+    failed = [] if step else [row for row in failures(rows) if row.run_id is not None]
+    for row in (*named, *failed):
+        assert row.run_id is not None
+        return row.run_id
+    return run.id
+
+
+def pretty(value: Any) -> str:
+    """A plain value as JSON that people can read."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def hush(text: str, mask: Sequence[str]) -> str:
+    """JSON text without the secrets in it; where it is cut and names one, nothing of it."""
+    try:
+        return words.dump(masked(json.loads(text), mask))
+    except ValueError:
+        name = spelled(text)
+        return "•••" if any(spelled(part) in name for part in mask) else text

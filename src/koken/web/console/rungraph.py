@@ -1,0 +1,67 @@
+"""The graph of a run as part of its page: steps lead to themselves, groups unfold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from typing import Any
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+from starlette.datastructures import QueryParams
+
+from koken.model.run import Run
+from koken.model.steps import StepSpec
+from koken.views.drawingsvg import part
+from koken.views.graph import Node, graph_of_rows
+from koken.views.steps import StepRow
+
+UNFOLDED = 20
+"""Groups that are unfolded at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A graph as it is drawn."""
+
+    svg: Markup
+    unfolded: Sequence[str]
+    """The groups that somebody has unfolded."""
+    fold: str
+    """The address with all of them folded again."""
+
+
+def picture(
+    run: Run[Any],
+    declared: Sequence[StepSpec],
+    rows: Sequence[StepRow],
+    params: QueryParams,
+    zone: tzinfo,
+) -> Picture | None:
+    """The graph of a run; None where it has no more than one step."""
+    if len(rows) < 2 or (not declared and not any(row.recorded for row in rows)):
+        return None
+    unfolded = params.getlist("unfold")[:UNFOLDED]
+    graph = replace(graph_of_rows(run, declared, rows), unfolded=frozenset(unfolded))
+
+    def leads(node: Node) -> str:
+        if node.tally:
+            return address(params, unfold=[*unfolded, node.name]) + "#graph"
+        return address(params, step=node.name, tab="log") if node.run_id is not None else ""
+
+    return Picture(
+        svg=Markup(part(graph, zone, leads=leads)),
+        unfolded=unfolded,
+        fold=address(params, unfold=[]) + "#graph",
+    )
+
+
+def address(params: QueryParams, **more: Any) -> str:
+    """The page's address with something else in it, without a place in its log."""
+    kept = {
+        name: params.getlist(name)
+        for name in ("tab", "step", "unfold")
+        if name in params and name not in more
+    }
+    return "?" + urlencode({**kept, **more}, doseq=True)

@@ -1,0 +1,192 @@
+"""How people sign in and out: with a password here, or by an issuer that vouches for them."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request
+from starlette.datastructures import FormData
+from starlette.responses import RedirectResponse, Response
+
+from koken.engine import accesssessions
+from koken.errors import Forbidden, KokenError, NotFound, NotSignedIn, TooMany
+from koken.web.access import origin, seals
+from koken.web.access.door import SESSION, known
+from koken.web.access.gate import set_cookie
+from koken.web.access.issuer import Errand, IssuerUnreachable, Unvouched
+from koken.web.access.principal import Kind
+from koken.web.console.pages import page
+from koken.web.house import House
+
+router = APIRouter()
+ERRAND = "koken_errand"
+"""The cookie with what we remember while somebody is at the issuer's."""
+AWAY = 600.0
+"""Seconds that somebody has there."""
+THERE, BACK = "/sign-in/issuer", "/sign-in/answer"
+
+
+@router.get("/sign-in")
+async def sign_in_page(request: Request) -> Response:
+    """Where people sign in; who is signed in can leave here, also without any role."""
+    back = origin.safe_path(request.query_params.get("next", "/"))
+    try:
+        principal, proof = await known(request, request.app.state.house)
+    except NotSignedIn:
+        return form(request, back)
+    here = principal.name if principal.kind is Kind.USER else ""
+    return form(request, back, here=here, proof=proof)
+
+
+@router.post("/sign-in")
+async def sign_in(request: Request) -> Response:
+    """Sign in with name and password."""
+    house: House = request.app.state.house
+    if not origin.is_ours(request, house.web):
+        raise Forbidden("this was sent by a page of another site; nobody was signed in")
+    given = await request.form()
+    name, password = text(given, "name").strip(), text(given, "password")
+    back = origin.safe_path(text(given, "next"))
+    address = origin.client_of(request, house.web)
+    try:
+        await accesssessions.try_sign_in(house.db, name, address)
+    except TooMany as error:
+        after = {"Retry-After": str(max(1, round(error.after)))}
+        return form(request, back, status=429, name=name, problem=str(error), headers=after)
+    user = await house.credentials.user(name, password)
+    if user is None:
+        return form(request, back, status=401, name=name, problem="Name or password is wrong.")
+    await accesssessions.forgive(house.db, name, address)
+    return await signed_in(request, user.id, back)
+
+
+@router.get(THERE)
+async def to_issuer(request: Request) -> Response:
+    """Off to the issuer. A link and no form: a form may not lead to another site."""
+    house: House = request.app.state.house
+    if not house.web.issuer:
+        raise NotFound("nobody vouches for people here; they sign in with a password")
+    errand = Errand.begin()
+    try:
+        there = await house.issuer.way_there(errand, address_of(request, house, BACK))
+    except (Unvouched, IssuerUnreachable) as error:
+        return failed(request, error)
+    kept = {
+        "state": errand.state,
+        "nonce": errand.nonce,
+        "verifier": errand.verifier,
+        "next": origin.safe_path(request.query_params.get("next", "/")),
+    }
+    key = await house.credentials.key()
+    remember(request, house, seals.sealed(key, ERRAND, kept, seconds=AWAY))
+    return RedirectResponse(there, 303)
+
+
+@router.get(BACK)
+async def from_issuer(request: Request) -> Response:
+    """Back from the issuer, which says who that is."""
+    house: House = request.app.state.house
+    if not house.web.issuer:
+        raise NotFound("nobody vouches for people here; they sign in with a password")
+    key = await house.credentials.key()
+    kept = seals.unsealed(key, ERRAND, request.cookies.get(ERRAND, ""))
+    remember(request, house, "")
+    asked = request.query_params
+    try:
+        if kept is None or not seals.same(asked.get("state", ""), kept["state"]):
+            raise Unvouched("this sign-in was not begun here, or too long ago; begin anew")
+        if asked.get("iss", house.web.issuer).rstrip("/") != house.web.issuer:
+            raise Unvouched("another issuer answered than the one that was asked")
+        if "code" not in asked:
+            said = asked.get("error_description") or asked.get("error") or "no answer"
+            raise Unvouched(f"the issuer says: {said}")
+        errand = Errand(kept["state"], kept["nonce"], kept["verifier"])
+        vouched = await house.issuer.vouch(errand, asked["code"], address_of(request, house, BACK))
+        roles = house.web.roles_for(vouched.groups)
+        user = await accesssessions.vouched(
+            house.db, vouched.issuer, vouched.subject, vouched.names, roles
+        )
+        if user is None:
+            raise Unvouched(
+                f"the issuer vouches for {vouched.names[0]}, who has no role in Koken. Somebody "
+                "who administers Koken can give you one"
+            )
+    except (Unvouched, IssuerUnreachable) as error:
+        return failed(request, error)
+    return await signed_in(request, user[0], kept["next"])
+
+
+@router.post("/sign-out")
+async def sign_out(request: Request) -> Response:
+    """Sign out in this browser."""
+    house: House = request.app.state.house
+    principal, _ = await known(request, house)
+    await accesssessions.close_session(house.db, principal.session)
+    secure = origin.is_secure(request, house.web)
+    set_cookie(request.scope, SESSION, "", secure=secure, seconds=0)
+    return RedirectResponse("/sign-in", 303)
+
+
+async def signed_in(request: Request, user_id: int, back: str) -> Response:
+    """A session made anew, so that nobody can have known it before, and on to where people were."""
+    house: House = request.app.state.house
+    session = await accesssessions.open_session(
+        house.db,
+        user_id,
+        seconds=house.web.session,
+        address=origin.client_of(request, house.web),
+        agent=request.headers.get("user-agent", ""),
+        instead=request.cookies.get(SESSION, ""),
+    )
+    secure = origin.is_secure(request, house.web)
+    set_cookie(request.scope, SESSION, session, secure=secure, seconds=house.web.session)
+    return RedirectResponse(back, 303)
+
+
+def form(
+    request: Request,
+    back: str,
+    *,
+    status: int = 200,
+    name: str = "",
+    problem: str = "",
+    here: str = "",
+    proof: str = "",
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """The page on which people sign in; ``here`` is who is signed in already."""
+    web = request.app.state.house.web
+    values: dict[str, Any] = {
+        "back": back,
+        "name": name,
+        "problem": problem,
+        "here": here,
+        "proof": proof,
+        "issuer": origin.host_of(web.issuer),
+        "there": f"{THERE}?{urlencode({'next': back})}",
+    }
+    return page(request, None, "signin.html", status=status, headers=headers, **values)
+
+
+def failed(request: Request, error: KokenError) -> Response:
+    """The same page, saying why the issuer's answer let nobody in."""
+    said = str(error)
+    return form(request, "/", status=error.status, problem=f"{said[:1].upper()}{said[1:300]}.")
+
+
+def remember(request: Request, house: House, errand: str) -> None:
+    """Keep in the browser what the answer of the issuer must fit to; nothing: forget it."""
+    secure = origin.is_secure(request, house.web)
+    set_cookie(request.scope, ERRAND, errand, secure=secure, seconds=AWAY, path="/sign-in")
+
+
+def address_of(request: Request, house: House, path: str) -> str:
+    """The whole address of a page of ours."""
+    return (house.web.url or f"{request.url.scheme}://{request.url.netloc}") + path
+
+
+def text(given: FormData, name: str) -> str:
+    """What a form says; empty where it says nothing, or sends a file."""
+    found = given.get(name)
+    return found if isinstance(found, str) else ""

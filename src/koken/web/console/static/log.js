@@ -1,0 +1,65 @@
+// The log of a run: what comes is added at its end, long lines are wrapped or not.
+// Without it the page shows the last lines, and leads to older ones.
+"use strict";
+
+(() => {
+  const MOST = 5000;
+  const read = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
+  const keep = (key, value) => { try { localStorage.setItem(key, value); } catch { /* it holds for this page alone */ } };
+  let source = null, first = true, follow = true, wrap = read("koken-wrap") !== "no";
+
+  const log = () => document.getElementById("log");
+  const end = () => { const at = log(); if (at) at.scrollTop = at.scrollHeight; };
+  const paint = () => {
+    const at = log(), wrapper = document.getElementById("log-wrap"), follower = document.getElementById("log-follow");
+    at?.classList.toggle("nowrap", !wrap);
+    if (wrapper) { wrapper.hidden = !at; wrapper.setAttribute("aria-pressed", String(wrap)); wrapper.textContent = wrap ? "Do not wrap" : "Wrap"; }
+    if (follower) { follower.hidden = !source; follower.setAttribute("aria-pressed", String(follow)); follower.textContent = follow ? "Stop following" : "Follow"; }
+  };
+  const add = (html) => {
+    const at = log();
+    if (!at) return;
+    const last = at.querySelector(".line:last-of-type");
+    const newest = last ? BigInt(last.id.slice(1)) : 0n;
+    const rows = document.createRange().createContextualFragment(html);
+    for (const row of rows.querySelectorAll(".line")) if (BigInt(row.id.slice(1)) <= newest && document.getElementById(row.id)) row.remove();
+    at.append(rows);
+    while (at.childElementCount > MOST) at.firstElementChild.remove();
+    at.parentElement.querySelector(".log + .empty")?.remove();
+    if (follow) end();
+  };
+  const listen = () => {
+    const url = log()?.dataset.live;
+    if (!url) { source?.close(); source = null; return; }
+    if (source) return;
+    source = new EventSource(url);
+    source.addEventListener("lines", (event) => add(event.data));
+    source.addEventListener("over", () => { source?.close(); source = null; log()?.removeAttribute("data-live"); paint(); });
+  };
+  const ready = () => {
+    listen();
+    paint();
+    const marked = location.hash.startsWith("#L") && document.getElementById(location.hash.slice(1));
+    if (!marked && follow && (source || (first && log()?.hasAttribute("data-end")))) end();
+    first = false;
+  };
+
+  document.addEventListener("click", (event) => {
+    if (event.target.id === "log-wrap") { wrap = !wrap; keep("koken-wrap", wrap ? "yes" : "no"); paint(); }
+    else if (event.target.id === "log-follow") { follow = !follow; paint(); if (follow) end(); }
+    else if (event.target.matches(".line .at")) {
+      event.preventDefault();
+      history.replaceState(null, "", event.target.getAttribute("href"));
+      for (const each of document.querySelectorAll(".line.marked")) each.classList.remove("marked");
+      event.target.closest(".line").classList.add("marked");
+      navigator.clipboard?.writeText(location.href).catch(() => {});
+    }
+  });
+  document.addEventListener("scroll", (event) => {
+    if (event.target.id !== "log" || !source) return;
+    const at = event.target, bottom = at.scrollHeight - at.scrollTop - at.clientHeight < 40;
+    if (bottom !== follow) { follow = bottom; paint(); }
+  }, true);
+  document.addEventListener("htmx:after:swap", ready);
+  ready();
+})();

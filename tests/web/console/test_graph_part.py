@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import httpx
+
+from koken.views.drawingstyle import LOOKS, sheet
+from koken.views.drawingsvg import part
+from koken.views.graph import Edge, Graph, Node
+from koken.views.marks import Mark
+from koken.web.console.application import STATIC
+from koken.web.house import House
+from tests.web.console.mill import HOSTILE
+from tests.web.console.test_run_page import ended, page
+
+Mill = tuple[House, httpx.AsyncClient]
+DONE, FAILED = Mark("✓", "succeeded", "succeeded"), Mark("✗", "failed", "failed")
+
+
+def many(number: int) -> Graph:
+    steps = [Node(name=f"resize_{no}", mark=DONE, run_id=no + 2) for no in range(number)]
+    steps[41] = replace(steps[41], mark=FAILED)
+    nodes = (Node(name="files", mark=DONE, run_id=1), *steps)
+    edges = tuple(Edge(source="files", target=node.name) for node in steps)
+    return Graph(title="thumbnails 1", nodes=nodes, edges=edges)
+
+
+def drawn(graph: Graph) -> ET.Element:
+    def leads(node: Node) -> str:
+        return f"?unfold={node.name}" if node.tally else f"?step={node.name}"
+
+    return ET.fromstring(part(graph, leads=leads))
+
+
+def names(picture: ET.Element) -> list[str]:
+    return [each.text or "" for each in picture.iter() if each.get("class") == "name"]
+
+
+def test_the_rules_are_those_of_pictures_within_their_scope() -> None:
+    text = (STATIC / "graph.css").read_text()
+    assert text == sheet(".graph").lstrip()
+    for look, (light, dark) in LOOKS.items():
+        assert f".graph .{look} .box{{stroke:{light}}}" in text
+        assert f".graph .{look} .box{{stroke:{dark}}}" in text
+    rules = [rule for rule in re.findall(r"([^{}]+)\{[a-z-]+:", text) if "%" not in rule]
+    assert [rule for rule in rules if not rule.strip().startswith(".graph ")] == []
+
+
+def test_a_part_of_a_page_has_no_style_of_its_own() -> None:
+    hostile = Graph(title=HOSTILE, nodes=(Node(name=HOSTILE, mark=DONE, run_id=1),), edges=())
+    picture = drawn(hostile)
+    assert {each.tag for each in picture.iter()} == {"svg", "a", "g", "title", "rect", "text"}
+    assert [each for each in picture.iter() if "style" in each.attrib] == []
+    assert picture.get("aria-label") == HOSTILE
+    assert picture[0].get("href") == f"?step={HOSTILE}"
+
+
+def test_a_thousand_steps_fold_and_unfold() -> None:
+    graph = many(1000)
+    folded = names(drawn(graph))
+    group = "… 988 more like resize_11"
+    assert folded == ["files", *(f"resize_{no}" for no in range(11)), group, "resize_41"]
+    whole = names(drawn(replace(graph, unfolded=frozenset({group}))))
+    assert len(whole) == 1001
+
+
+async def test_steps_of_a_page_lead_to_themselves(mill_house: Mill) -> None:
+    house, http = mill_house
+    run = await ended(house, "daily-report")
+    found = await page(http, f"/runs/{run.id}")
+    assert '<a href="?step=load&amp;tab=log"><g class="step failed"' in found.source
+    assert "style=" not in found.source
+    step = await page(http, f"/runs/{run.id}?step=extract&tab=log")
+    assert "Log of step extract" in step.text

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from koken.engine import queues
+from koken.web.house import House
+from tests.web import company
+from tests.web.console.reading import Page
+from tests.web.filling import fill
+from tests.web.shop import make
+
+
+async def page(http: httpx.AsyncClient) -> Page:
+    got = await http.get("/")
+    assert got.status_code == 200, got.text
+    return Page(got.text)
+
+
+async def test_before_anything_ran_it_says_how_to_begin(http: httpx.AsyncClient) -> None:
+    found = await page(http)
+    assert found.sentence == "All quiet: 0 runs today, nothing needs a hand."
+    assert "No job has run here yet." in found.text
+    assert "koken dev --app myproject:app" in found.text
+
+
+async def test_what_goes_well_is_quiet(
+    house: House, http: httpx.AsyncClient, worker: object
+) -> None:
+    job = make().registry.get("greet")
+    run = await house.client.start(job)
+    await house.client.wait(run)
+    found = await page(http)
+    assert found.sentence == "All quiet: 1 run today, nothing needs a hand."
+    assert "1 run succeeded, 0 failed; at most 1 in a quarter of an hour." in found.text
+    assert found.links["report"] == "/jobs/report"
+
+
+async def test_a_failure_stands_until_somebody_closes_it(
+    house: House, http: httpx.AsyncClient, worker: object
+) -> None:
+    job = make().registry.get("broken")
+    for _ in range(2):
+        run = await house.client.start(job)
+        await house.client.wait(run)
+    found = await page(http)
+    assert found.sentence == "1 thing needs a hand; 2 runs today, 100% of the last 24 h failed."
+    assert "✗ failed broken OSError: no space left after 2 tries now Plan Why All 2" in said(found)
+    assert found.links["broken"] == f"/runs/{run.id}"
+    assert found.links["All 2"] == "/runs?q=job%3Abroken%20state%3Afailed"
+    await house.client.acknowledge(run, reason="seen")
+    await house.client.acknowledge(run.id - 1, reason="seen")
+    assert (await page(http)).sentence.startswith("All quiet: 2 runs today")
+
+
+def said(found: Page) -> str:
+    """The lines that need a hand, whatever second it is."""
+    return " | ".join(found.rows).replace("1 s ago", "now").replace("2 s ago", "now")
+
+
+async def test_runs_that_nobody_takes_are_told_by_queue(
+    house: House, http: httpx.AsyncClient
+) -> None:
+    app = make()
+    await house.client.start(app.registry.get("report"))
+    await house.client.start(app.registry.get("greet"))
+    await queues.pause(house.db, "reports", paused=True, by="mira", reason="the press is broken")
+    found = await page(http)
+    assert found.sentence == "2 things need a hand; 2 runs today."
+    assert "1 run waits; paused by mira (the press is broken)" in found.text
+    assert "1 run waits, and no worker serves it: koken worker --queue default" in found.text
+
+
+async def test_another_workspace_has_an_overview_of_its_own(
+    house: House, http: httpx.AsyncClient, worker: object
+) -> None:
+    there = house.client.using(workspace="acme")
+    await there.wait(await there.start(make().registry.get("broken")))
+    assert (await page(http)).sentence == "All quiet: 0 runs today, nothing needs a hand."
+    got = await http.get("/?workspace=acme")
+    assert Page(got.text).sentence.startswith("1 thing needs a hand; 1 run today")
+
+
+async def test_a_world_with_everything_that_goes_wrong(
+    open_house: Callable[..., Any], database_url: str
+) -> None:
+    world = await fill(database_url)
+    _, http = await open_house(program=company.app)
+    found = await page(http)
+    lines = "\n".join(found.rows)
+    runs = world.runs
+    for line in (
+        "✗ failed daily-report ConnectionError: connection refused: warehouse.halma.example:5432",
+        "⟲ not undone nightly step tell RuntimeError: the mail server of the shops answers 421",
+        "⟲ not undone charge-card undo charge ConnectionError: bank.example refuses to give",
+        "✗ failed resize-picture ValueError: picture 136 is no picture: <script>alert(1)</script>",
+        "◔ asks approve-budget May we spend 12,000 € in 2026-12? (lea)",
+        "! stuck rebuild-index its worker wien-1 is silent",
+        "! stuck edge queue 1 run waits, and no worker serves it: koken worker --queue edge",
+        "‖ paused reports queue 12 runs wait; paused by mira (warehouse is moving)",
+        "◷ late import-orders schedule every 5 minutes: its time has passed",
+        "◷ late sync-ads its runs take up to",
+        f"◌ held long search-index lock run {runs['lost']} (rebuild-index) has it; 2 wait for it",
+    ):
+        assert line in lines
+    assert found.sentence.startswith("14 things need a hand; ")
+    assert "<script>alert" not in found.source
