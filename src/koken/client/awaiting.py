@@ -5,25 +5,28 @@ from __future__ import annotations
 import asyncio
 import copy
 import getpass
+import importlib
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, ParamSpec, Self
+from typing import Any, ParamSpec, Self, cast
 
 from typing_extensions import TypeVar, override
 
 from koken.client import speaking
 from koken.client.arguments import NOTHING, bound, bound_for, said, texts
+from koken.client.backfills import AsyncBackfills
 from koken.client.link import Link
 from koken.client.repairs import AsyncRepairs
 from koken.define.job import Job
 from koken.define.machine import Transition
 from koken.define.problems import shown
-from koken.define.registry import Program
+from koken.define.registry import Program, Registry
 from koken.engine import control, durable, move, start
 from koken.engine.durable import Question
 from koken.engine.move import Move, Moved
 from koken.errors import (
     Conflict,
+    DeclarationError,
     InvalidArguments,
     NotFound,
     RunCancelled,
@@ -45,6 +48,21 @@ R = TypeVar("R", default=Any)
 FIRST_LOOK = 0.01
 LONGEST_LOOK = 0.5
 """Seconds between two looks at a run that is waited for."""
+WEB = ("https://", "http://")
+"""What the address of a console begins with."""
+
+
+def over_http() -> type[AsyncClient]:
+    """The client that speaks HTTP, an optional extra. Raises ``DeclarationError`` without it."""
+    try:
+        found: type[AsyncClient] = importlib.import_module("koken.client.remote").RemoteClient
+    except ModuleNotFoundError as error:
+        if error.name != "httpx":
+            raise
+        raise DeclarationError(
+            "a client over HTTP needs httpx: pip install 'koken[http]'"
+        ) from None
+    return found
 
 
 def number(run: Run[Any] | int | str) -> int | str:
@@ -59,20 +77,45 @@ def number(run: Run[Any] | int | str) -> int | str:
     return said("run", run)
 
 
-class AsyncClient(AsyncRepairs):
+class AsyncClient(AsyncRepairs, AsyncBackfills):
     """Starts and steers the jobs of ``program``, an ``App`` or the address of a database.
 
     ``by`` is who acts, for the record; ``workspace`` where. It opens on first use; ``async with``
-    closes it.
+    closes it. With the address of a console (``https://…``) the same verbs go over HTTP, and
+    ``token`` says who acts.
     """
 
-    def __init__(self, program: Program | str, /, *, by: str = "", workspace: str = "") -> None:
+    def __new__(cls, program: Program | str = "", /, **_: Any) -> Self:
+        """An address of the web makes a client that speaks HTTP."""
+        if cls is AsyncClient and isinstance(program, str) and program.startswith(WEB):
+            return cast(Self, object.__new__(over_http()))
+        return super().__new__(cls)
+
+    def __init__(
+        self, program: Program | str, /, *, by: str = "", workspace: str = "", token: str = ""
+    ) -> None:
+        if token:
+            raise DeclarationError("a token is for the address of a console, which begins https://")
         self.link = Link(program)
         self.by = said("by", by)
         self.workspace = said("workspace", workspace) or self.link.config.workspace
         self.caller: Caller | None = None
         self.inside = False
         """Whether it acts in a caller's transaction."""
+
+    @property
+    def registry(self) -> Registry:
+        """The jobs whose types are known."""
+        return self.link.registry
+
+    @property
+    def schema(self) -> str:
+        """Where the tables are that a caller's connection leads to."""
+        return self.link.config.schema
+
+    def begin_anew(self) -> None:
+        """Forget all connections, in a process that was forked: they are its parent's."""
+        self.link.begin_anew()
 
     def using(
         self, connection: Any = None, /, *, by: str | None = None, workspace: str | None = None
@@ -84,7 +127,7 @@ class AsyncClient(AsyncRepairs):
         """
         other = copy.copy(self)
         if connection is not None:
-            other.caller = Caller(connection, self.link.config.schema)
+            other.caller = Caller(connection, self.schema)
             if not other.caller.is_async:
                 raise TypeError("this connection blocks; use Client, or an async connection")
             other.inside = True
@@ -264,11 +307,15 @@ class AsyncClient(AsyncRepairs):
         """Look until the run has ended, at first often."""
         pause = FIRST_LOOK
         while True:
-            state = (await runs.states(self.link.views, [run_id])).get(run_id)
+            state = await self.state_of(run_id)
             if state is None or state.ended:
                 return
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, LONGEST_LOOK)
+
+    async def state_of(self, run_id: int) -> State | None:
+        """Only the state of a run; None for one that is gone."""
+        return (await runs.states(self.link.views, [run_id])).get(run_id)
 
     async def result(self, run: Run[R], timeout: Duration | None = None) -> R:
         """The result of a run, typed, once it has ended.
@@ -287,7 +334,7 @@ class AsyncClient(AsyncRepairs):
         if run.state is State.CANCELLED:
             raise RunCancelled(f"{about} was cancelled: {run.reason}", run)
         try:
-            job = self.link.registry.get(run.job)
+            job = self.registry.get(run.job)
         except NotFound:
             return run.result  # type: ignore[no-any-return]  # a job of another program: plain values
         return job.body.load(run.result)  # type: ignore[no-any-return]  # typed by the job's own hint

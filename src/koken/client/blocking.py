@@ -15,6 +15,7 @@ from typing_extensions import TypeVar
 
 from koken.client.arguments import bound, texts
 from koken.client.awaiting import AsyncClient
+from koken.client.backfillsblocking import Backfills
 from koken.client.portal import Portal
 from koken.client.repairsblocking import Repairs
 from koken.define.job import Job
@@ -35,7 +36,7 @@ P = ParamSpec("P")
 R = TypeVar("R", default=Any)
 
 
-class Client(Repairs):
+class Client(Repairs, Backfills):
     """As ``AsyncClient``, for programs that block. Safe to share between threads.
 
     It opens on first use; ``with`` closes it.
@@ -43,9 +44,11 @@ class Client(Repairs):
 
     awaiting: AsyncClient
 
-    def __init__(self, program: Program | str, /, *, by: str = "", workspace: str = "") -> None:
-        self.awaiting = AsyncClient(program, by=by, workspace=workspace)
-        self.portal = Portal(self.awaiting.link.begin_anew)
+    def __init__(
+        self, program: Program | str, /, *, by: str = "", workspace: str = "", token: str = ""
+    ) -> None:
+        self.awaiting = AsyncClient(program, by=by, workspace=workspace, token=token)
+        self.portal = Portal(self.awaiting.begin_anew)
         self.caller: Caller | None = None
 
     def using(
@@ -59,7 +62,7 @@ class Client(Repairs):
         other = copy.copy(self)
         other.awaiting = self.awaiting.using(by=by, workspace=workspace)
         if connection is not None:
-            other.caller = Caller(connection, self.awaiting.link.config.schema)
+            other.caller = Caller(connection, self.awaiting.schema)
             if other.caller.is_async:
                 raise TypeError("this connection awaits; use AsyncClient, or a blocking connection")
             other.awaiting.inside = True

@@ -7,40 +7,25 @@ from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from koken.client.arguments import said
-from koken.client.asked import Named, args_text, check_taken, named, speed_of, verb_of
-from koken.client.link import Link
+from koken.client.asked import Named, args_text, check_taken, named, verb_of
+from koken.client.bulks import AsyncBulks
 from koken.client.results import NO_RESULT, result_text, step_of
-from koken.define.problems import shown
-from koken.engine import bulk, control, paths, repair
+from koken.engine import control, paths, repair
 from koken.engine.repair import VERBS, Order, Verb
-from koken.errors import InvalidArguments, NotFound
-from koken.model.bulk import Bulk
+from koken.errors import InvalidArguments
 from koken.model.plan import Plan
 from koken.model.run import Run
-from koken.views import bulks
 from koken.views.steps import step_id
 
 R = TypeVar("R")
 
 
-class AsyncRepairs:
+class AsyncRepairs(AsyncBulks):
     """The verbs of repair. Each takes ``reason``, for the record, beside who acts.
 
     ``force``, with a reason, is for repairs that repeat a step whose effect is unsafe; without it
     they raise ``Refused``, as everything does that is not legal as things stand.
     """
-
-    link: Link
-    workspace: str
-
-    @property
-    @abstractmethod
-    def who(self) -> str:
-        """Who acts."""
-
-    @abstractmethod
-    def alone(self, verb: str) -> None:
-        """Refuse a verb that has a transaction of its own inside a caller's, by a TypeError."""
 
     @abstractmethod
     async def get(self, run: Run[R] | int | str) -> Run[R]:
@@ -243,57 +228,3 @@ class AsyncRepairs:
             reason=said("reason", reason) or None,
             force=bool(force),
         )
-
-    async def retry_where(self, query: str, *, rate: str | float = "5/s", reason: str) -> Bulk:
-        """Have all runs retried that match ``query`` now, as ``find`` would, at a rate.
-
-        Workers do so. It stops by itself when what it retries fails again. Raises
-        ``InvalidArguments``.
-        """
-        self.alone("retry_where")
-        said("query", query)
-        if not said("reason", reason):
-            raise InvalidArguments("a retry of many runs wants a reason, for the record")
-        speed = speed_of(rate)
-        found = await bulks.preview(self.link.views, query, workspace=self.workspace)
-        made = await bulk.make(
-            self.link.db,
-            query,
-            found.ids,
-            workspace=self.workspace,
-            rate=speed,
-            by=self.who,
-            reason=reason,
-        )
-        return await self.bulk(made)
-
-    async def bulks(self) -> list[Bulk]:
-        """The repairs of many runs, newest first."""
-        return await bulks.bulks(self.link.views, workspace=self.workspace)
-
-    async def bulk(self, number: Bulk | int) -> Bulk:
-        """A repair of many runs as it stands now. Raises ``NotFound``."""
-        bulk_id: Any = number.id if isinstance(number, Bulk) else number
-        if not isinstance(bulk_id, int) or not 0 <= bulk_id < 2**63:
-            raise NotFound(f"there is no bulk {shown(bulk_id)}; `koken bulk` lists them")
-        return await bulks.bulk(self.link.views, bulk_id, workspace=self.workspace)
-
-    async def pause_bulk(self, number: Bulk | int, *, reason: str = "") -> Bulk:
-        """Have it do nothing more for now. Raises ``Refused`` when it does not go."""
-        return await self.moved_bulk(number, "pause", reason)
-
-    async def resume_bulk(self, number: Bulk | int, *, reason: str = "") -> Bulk:
-        """Let it go on; failures from before do not count any more."""
-        return await self.moved_bulk(number, "resume", reason)
-
-    async def stop_bulk(self, number: Bulk | int, *, reason: str = "") -> Bulk:
-        """End it; what it has retried goes on."""
-        return await self.moved_bulk(number, "stop", reason)
-
-    async def moved_bulk(self, number: Bulk | int, verb: str, reason: str) -> Bulk:
-        """Pause, resume or stop it."""
-        self.alone(f"{verb}_bulk")
-        why = said("reason", reason) or None
-        found = await self.bulk(number)
-        await bulk.move(self.link.db, found.id, verb, by=self.who, reason=why)
-        return await self.bulk(found.id)

@@ -106,6 +106,16 @@ class Repairs:
         work = self.awaiting.retry_where(query, rate=rate, reason=reason)
         return self.portal.call("retry_where", work)
 
+    def cancel_where(self, query: str, *, rate: str | float = "5/s", reason: str) -> Bulk:
+        """As ``AsyncClient.cancel_where``."""
+        work = self.awaiting.cancel_where(query, rate=rate, reason=reason)
+        return self.portal.call("cancel_where", work)
+
+    def skip_where(self, query: str, *, rate: str | float = "5/s", reason: str) -> Bulk:
+        """As ``AsyncClient.skip_where``."""
+        work = self.awaiting.skip_where(query, rate=rate, reason=reason)
+        return self.portal.call("skip_where", work)
+
     def bulks(self) -> list[Bulk]:
         """As ``AsyncClient.bulks``."""
         return self.portal.call("bulks", self.awaiting.bulks())
