@@ -38,6 +38,8 @@ class Sizes:
     """Seconds under load beside an open transaction."""
     load: int
     """Jobs started in each of these seconds."""
+    requests: int
+    """Requests of each kind over HTTP."""
 
 
 SIZES = {
@@ -57,6 +59,7 @@ SIZES = {
         due=200,
         neighbour=15,
         load=1_000,
+        requests=300,
     ),
     "full": Sizes(
         jobs=20_000,
@@ -74,5 +77,6 @@ SIZES = {
         due=1_000,
         neighbour=36,
         load=3_000,
+        requests=6_000,
     ),
 }

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from bench.measures import bulk, chains, drain, graphs, growth, idle, neighbour, pickup, schedules
+from bench.measures import (
+    bulk,
+    chains,
+    doors,
+    drain,
+    graphs,
+    growth,
+    idle,
+    neighbour,
+    pages,
+    pickup,
+    schedules,
+)
 from bench.plan import Measure
 
 EVERY: tuple[Measure, ...] = (
@@ -23,6 +35,9 @@ EVERY: tuple[Measure, ...] = (
     idle.IDLE,
     schedules.SCHEDULES,
     neighbour.NEIGHBOUR,
+    doors.HTTP,
+    doors.LIVE,
+    pages.PAGES,
 )
 
 
