@@ -28,7 +28,7 @@ $(BIN)/python:
 
 # Each stamp stands for a set of packages; the demo needs few, so that it begins soon.
 $(READY): EXTRAS := dev,examples
-$(VENV)/.ready-demo: EXTRAS := embedded,examples
+$(VENV)/.ready-demo: EXTRAS := embedded,web,examples
 $(VENV)/.ready-bench: EXTRAS := dev,bench
 
 $(READY) $(VENV)/.ready-demo $(VENV)/.ready-bench: pyproject.toml Makefile | $(BIN)/python
@@ -60,8 +60,16 @@ types: $(READY)
 imports: $(READY)
 	$(BIN)/lint-imports
 
+.PHONY: browser
+browser:  # some tests look at the console in a browser; Debian has one
+	@command -v chromium >/dev/null || { \
+	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+	  echo 'Installing Chromium ...' && apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
+	echo 'There is no Chromium here; the tests that look at the console in a browser are skipped.' >&2
+
 .PHONY: test
-test: $(READY)  ## run the tests against a private PostgreSQL (WORKERS=2, ARGS=tests/model -k cron)
+test: $(READY) browser  ## run the tests against a private PostgreSQL (WORKERS=2, ARGS=tests/model -k cron)
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 .PHONY: bench
@@ -72,6 +80,10 @@ $(VENV)/.bench: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]' || \
 	  echo 'The peers cannot be installed here; what is missing is left out.' >&2
 	@touch $@
+
+.PHONY: pictures
+pictures: $(READY) browser  ## take the pictures of the console that the docs show
+	$(BIN)/python -m tests.web.pictures
 
 .PHONY: demo
 demo: $(VENV)/.ready-demo  ## run the main example from beginning to end
