@@ -6,13 +6,38 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from koken.web.access.gate import Gate
+from koken.web.access.gate import ASKED_BY_MACHINES, Gate
 from koken.web.api.application import api
 from koken.web.console.application import console
 from koken.web.house import House
 from koken.web.vitals import watch
+
+API = "/api/v1"
+
+
+class Parts:
+    """Passes a request on to the part that it is for; ``app`` has what machines ask.
+
+    A router would do the same by patterns, in a fifth of the time that a small answer takes.
+    """
+
+    def __init__(self, app: ASGIApp, api: ASGIApp, console: ASGIApp) -> None:
+        self.app = app
+        self.api = api
+        self.console = console
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        path = scope.get("path", "")
+        if scope["type"] == "lifespan" or path in ASKED_BY_MACHINES:
+            await self.app(scope, receive, send)
+        elif path == API or path.startswith(f"{API}/"):
+            scope["root_path"] = scope.get("root_path", "") + API
+            await self.api(scope, receive, send)
+        else:
+            await self.console(scope, receive, send)
 
 
 def application(house: House) -> FastAPI:
@@ -24,18 +49,10 @@ def application(house: House) -> FastAPI:
             yield
 
     whole = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
+    parts = {"api": api(house), "console": console(house)}
+    whole.add_middleware(Parts, **parts)
     whole.add_middleware(Gate, house=house)
-    whole.state.house, whole.state.is_api = house, True
+    for name, part in ({"": whole} | parts).items():
+        part.state.house, part.state.is_api = house, name != "console"
     watch(whole, house)
-    parts = {"/api/v1": api(house), "": console(house)}
-    for path, part in parts.items():
-        part.state.house, part.state.is_api = house, bool(path)
-        whole.mount(path, part)
-
-    async def unmatched(scope: Scope, receive: Receive, send: Send) -> None:
-        """A path with a line feed in it, which no pattern of the router takes."""
-        part = parts["/api/v1" if scope["path"].startswith("/api/v1/") else ""]
-        await part(scope, receive, send)
-
-    whole.router.default = unmatched
     return whole

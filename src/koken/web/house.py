@@ -12,7 +12,11 @@ from koken.model.web import Web
 from koken.store.database import Database
 from koken.web.access.credentials import Credentials
 from koken.web.access.issuer import Issuer
+from koken.web.access.kept import Kept
 from koken.web.live.hub import Hub
+
+FORMS_HOLD = 2.0
+"""Seconds; workers check by what they have themselves."""
 
 
 class House:
@@ -29,6 +33,8 @@ class House:
         self.hub = Hub(self.db)
         self.credentials = Credentials(self.db, self.views)
         self.issuer = Issuer(self.web)
+        self.forms: Kept[tuple[str, str], str] = Kept(FORMS_HOLD, 1000)
+        """The JSON Schemas of what jobs of other programs take, by workspace and job."""
 
     @property
     def web(self) -> Web:

@@ -138,10 +138,21 @@ async def body_of(visit: Visit, job: str) -> Body:
         found = link.registry.get(job)
         await link.publish(found, visit.principal.name)
         return found.body
-    form = await parameters(visit.views, said("job", job), visit.workspace)
+    form = await form_of(visit, said("job", job))
     if form is None:
         raise NotFound(f"there is no job {job!r}.{did_you_mean(job, link.registry.jobs)}")
     return stored(job, form)
+
+
+async def form_of(visit: Visit, job: str) -> str | None:
+    """The JSON Schema of what a job takes, as it was a moment ago; None: there is no such job."""
+    kept, place = visit.house.forms, (visit.workspace, job)
+    form = kept.get(place)
+    if form is None:
+        form = await parameters(visit.views, job, visit.workspace)
+        if form is not None:
+            kept.put(place, form)
+    return form
 
 
 @lru_cache(maxsize=500)

@@ -45,8 +45,8 @@ def api(house: House) -> FastAPI:
     )
     install(app)
     describe(app)
+    app.include_router(runs.router)  # first, since it is asked most: the router looks in order
     app.include_router(streams.router)
-    app.include_router(runs.router)
     app.include_router(bulks.router)
     app.include_router(repairs.router)
     app.include_router(speaking.router)

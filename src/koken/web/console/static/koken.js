@@ -43,6 +43,7 @@
   let ended = "";           // a topic that does not change any more
   let source = null, retry = 0, away = null, patience = 0;
   let paused = false, refreshing = false, again = false;
+  let late = false;         // a page came for somebody who had meanwhile begun to do something
 
   const page = () => document.getElementById("main");
   const busy = () => {
@@ -78,7 +79,8 @@
     await htmx.ajax("GET", location.pathname + location.search, {
       target: "#main", select: "#main", swap: "outerMorph", headers: { "Koken-Live": "1" }, push: "false", fetch: whole,
     });
-    if (came) attend(); else again = true;
+    if (came && !late) attend(); else again = true;
+    late = false;
     setTimeout(() => { refreshing = false; if (again) refresh(); }, came ? 1000 : 5000);
   };
   const hush = () => {
@@ -131,6 +133,11 @@
   for (const each of ["toggle", "focusout", "close"]) {
     document.addEventListener(each, () => setTimeout(() => { if (again && !busy()) refresh(); }), true);
   }
+  document.addEventListener("htmx:before:swap", (event) => {
+    if (!refreshing || event.detail.ctx.target !== page() || !busy()) return;
+    late = true;
+    event.preventDefault();
+  });
   // What the reader has opened or chosen is theirs: the page that comes says nothing of it.
   document.addEventListener("htmx:before:morph:attr", (event) => {
     const kept = { open: "details, dialog", "aria-selected": "tr", "data-touched": "form" }[event.detail.attrName];
