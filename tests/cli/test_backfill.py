@@ -38,7 +38,7 @@ def test_a_plan_then_the_runs(shop: Koken, database_url: str) -> None:
         "  3 due times: already run",
     ]
     ticks = shop("ticks", "report", "--json").json["items"]
-    assert [(tick["due_at"], tick["run_id"], tick["reason"]) for tick in ticks] == [
+    assert [(tick["due_at"], tick["run"], tick["reason"]) for tick in ticks] == [
         ("2026-03-03T02:00:00+00:00", "4", "backfilled by anna: outage"),
         ("2026-03-02T02:00:00+00:00", "3", "backfilled by anna: outage"),
         ("2026-03-01T02:00:00+00:00", "2", "backfilled by anna: outage"),

@@ -135,7 +135,7 @@ def test_jobs(koken: Koken, work: Callable[[], None]) -> None:
     assert lines[3] == "greet  ✓ succeeded … ago  –  –  default"
     assert lines[4] == "report  –  in …  0 2 * * *  reports"
     report = koken("jobs", "--json").json["items"][2]
-    assert (report["name"], report["owner"], report["schedules"]) == (
+    assert (report["name"], report["owner"], report["expressions"]) == (
         "report",
         "data",
         ["0 2 * * *"],
@@ -163,7 +163,7 @@ def test_schedules_and_ticks(koken: Koken, work: Callable[..., None], database_u
     assert re.fullmatch(r"report: \d ticks?, newest first: 1 started.*\.", said.lines[0])
     assert re.fullmatch(r"\d{4}-\d\d-\d\d 02:00:00  ✓ started .*succeeded +–", said.lines[2])
     tick = koken("ticks", "report", "--json").json["items"][0]
-    assert (tick["verdict"], tick["run_state"], tick["run_id"]) == ("started", "succeeded", "1")
+    assert (tick["verdict"], tick["run_state"], tick["run"]) == ("started", "succeeded", "1")
     assert koken("ticks", "nothing").code == 3
 
 
@@ -270,7 +270,7 @@ def test_nothing_is_cut_that_a_person_needs(capsys: pytest.CaptureFixture[str]) 
     ticks = [
         TickRow(
             due_at=NOW, until_at=NOW, count=1, verdict="skipped", reason="run 7 goes " * 9,
-            run_id=None, blocker_id=7, fired_at=NOW, schedule=name, expression="5m",
+            run_id=None, blocker_id=7, fired_at=NOW, schedule_id=1, schedule=name, expression="5m",
             timezone="UTC", run_state=None,
         )
         for name in ("east", "west")
@@ -286,7 +286,8 @@ def test_nothing_is_cut_that_a_person_needs(capsys: pytest.CaptureFixture[str]) 
 def test_ticks_of_several_due_times(capsys: pytest.CaptureFixture[str]) -> None:
     row = TickRow(
         due_at=NOW, until_at=NOW, count=3, verdict="skipped", reason=None, run_id=None,
-        blocker_id=7, fired_at=NOW, schedule="1", expression="5m", timezone="UTC", run_state=None,
+        blocker_id=7, fired_at=NOW, schedule_id=1, schedule="1", expression="5m", timezone="UTC",
+        run_state=None,
     )  # fmt: skip
     calendar.show_ticks("report", [row])
     assert capsys.readouterr().out.splitlines() == [

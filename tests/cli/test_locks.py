@@ -37,13 +37,13 @@ def test_a_lock_is_listed_and_taken_by_force_only(koken: Koken, database_url: st
 
 def test_hooks_are_added_rotated_and_removed(koken: Koken) -> None:
     koken("run", "greet")
-    assert koken("hook").out == "No hooks. Add one: koken hook add NAME --job JOB\n"
+    assert koken("hook", "list").out == "No hooks. Add one: koken hook add NAME --job JOB\n"
     added = koken("hook", "add", "ships", "--job", "greet", "--reason", "new partner")
     assert added.lines[0] == "Calls go to http://THIS-HOST:7070/api/v1/hooks/ships"
     assert added.lines[1].startswith("Secret: whsec_")
     rotated = koken("hook", "rotate", "ships", "--json").json
     assert f"Secret: {rotated['secret']}" != added.lines[1]
-    assert koken("hook").lines[1].split() == [
+    assert koken("hook", "list").lines[1].split() == [
         "ships", "greet", "default", "standard", "fields", "–",
     ]  # fmt: skip
     assert koken("hook", "add", "ships", "--job", "greet").code == 4
@@ -53,6 +53,10 @@ def test_hooks_are_added_rotated_and_removed(koken: Koken) -> None:
         "koken: say what it starts: koken hook add x --job JOB\n"
     )
     assert koken("hook", "paint", "x").code == 2
+    elsewhere = ("--workspace", "acme", "hook")
+    assert koken(*elsewhere, "list", "--json").json["items"] == []
+    assert koken(*elsewhere, "rotate", "ships").code == 3
+    assert koken(*elsewhere, "remove", "ships").code == 3
     assert koken("hook", "remove", "ships").out == (
         "Hook ships is removed; calls to it are refused.\n"
     )

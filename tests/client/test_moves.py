@@ -76,14 +76,14 @@ async def test_a_refusal_is_kept_and_spoils_nothing(
     await caller.insert("kept")
     with pytest.raises(Refused, match="'schedule' goes from DRAFT, experiment 2 is SCHEDULED"):
         await caller.move(dne.schedule, 2)
-    assert len(await events(house, "move_refused")) == 1
+    assert len(await events(house, "move refused")) == 1
     with pytest.raises(NotFound, match="there is no experiment 3"):
         await caller.move(dne.schedule, 3)
     assert await caller.move(dne.drop, 1) is None
     await caller.end(commit=True)
     assert await status(house) == "CANCELLED"
     assert await house.value("select key from public.mine") == "kept"
-    assert len(await events(house, "move_refused")) == 1
+    assert len(await events(house, "move refused")) == 1
 
 
 async def test_refused_and_rolled_back_it_is_kept(
@@ -94,7 +94,7 @@ async def test_refused_and_rolled_back_it_is_kept(
     with pytest.raises(Refused):
         await caller.move(dne.schedule, 1)
     await caller.end(commit=False)
-    (event,) = await events(house, "move_refused")
+    (event,) = await events(house, "move refused")
     assert event["reason"] == "'schedule' goes from DRAFT, experiment 1 is CANCELLED"
 
 

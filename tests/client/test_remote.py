@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 
 import koken
 from koken import AsyncClient, Client, Context, Job
+from koken.client import remote
 from koken.client.remote import RemoteClient
 from koken.engine.accesstokens import make
 from koken.errors import (
@@ -42,6 +43,10 @@ def program() -> koken.App:
     @app.job(overlap="refuse")
     def alone() -> None:
         """One at a time."""
+
+    @app.job(schedule="0 2 * * *", overlap="queue_all")
+    def daily() -> None:
+        """Every night."""
 
     @app.job
     def asks(ctx: Context) -> bool:
@@ -140,7 +145,10 @@ def test_errors_are_those_of_the_client_beside_the_database(client: Client) -> N
         client.acknowledge(held)
 
 
-def test_a_failed_step_is_planned_and_mended(client: Client) -> None:
+def test_a_failed_step_is_planned_and_mended(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "PAGE", 1)
     run = client.start(Job("flow"))
     with pytest.raises(RunFailed, match="nothing to publish"):
         client.result(run, timeout=20)
@@ -182,6 +190,20 @@ def test_many_runs_are_mended_at_once(client: Client) -> None:
     assert (made.verb, made.total, made.state) == ("retry", 1, "running")
     assert client.stop_bulk(made).state in ("stopped", "done")
     assert [each.id for each in client.bulks()] == [made.id]
+
+
+def test_due_times_of_the_past_are_made_up_for(client: Client) -> None:
+    days = {
+        "since": datetime(2026, 3, 1, tzinfo=UTC),
+        "until": datetime(2026, 3, 3, tzinfo=UTC),
+    }
+    plan = client.backfill_plan("daily", **days)
+    assert [f"{due:%d %H:%M}" for due in plan.due] == ["01 02:00", "02 02:00"]
+    done = client.backfill("daily", **days, reason="a new table")
+    assert [client.get(run).logical_time.day for run in done.runs] == [1, 2]
+    assert client.backfill_plan("daily", **days).due == ()
+    with pytest.raises(Refused, match="has no schedule"):
+        client.backfill("double", **days, reason="none")
 
 
 def test_without_the_right(site: Site) -> None:

@@ -149,16 +149,19 @@ def test_what_would_be_refused_is_foreseen_and_what_was_is_told(client: TestClie
     client.drain()
     db = client.awaiting.link.db
     runs = [run.id for run in client.find("state:failed")]
-    seen = client.portal.call("test", bulk.foresee(db, "retry", runs))
+    seen = client.portal.call("test", bulk.foresee(db, "retry", runs, seconds=60))
     why = "retry repeats pay, which is unsafe; --force with a reason does it"
-    assert seen == {why: 2}
+    assert (seen.looked, seen.refusals) == (2 + 1, {why: 2})
     client.retry(gone)
-    assert client.portal.call("test", bulk.foresee(db, "retry", [gone.id])) == {
+    seen = client.portal.call("test", bulk.foresee(db, "retry", [gone.id], seconds=60))
+    assert seen.refusals == {
         "it is ready; only a run that failed, was cancelled or was skipped can be retried": 1
     }
+    one = client.portal.call("test", bulk.foresee(db, "retry", runs[1:], seconds=0))
+    assert (one.looked, one.refusals) == (1, {why: 1})
     made = client.retry_where("job:pay", reason="try")
     client.advance("1m")
-    assert client.portal.call("test", bulk.refusals(db, made.id)) == {why: 2}
+    assert client.portal.call("test", bulks.refusals(db, made.id)) == {why: 2}
 
 
 def test_only_what_has_not_gone_well_is_taken(client: TestClient) -> None:
@@ -305,7 +308,7 @@ def test_runs_that_have_not_ended_are_cancelled(client: TestClient) -> None:
             [later[2].id],
         ).fetchall()
     assert told == [("anna", "wrong market")]
-    refused = client.portal.call("test", bulk.refusals(client.awaiting.link.db, made.id))
+    refused = client.portal.call("test", bulks.refusals(client.awaiting.link.views, made.id))
     assert refused == {"it has ended before": 1}
 
 
@@ -335,7 +338,7 @@ def test_what_cannot_be_skipped_is_told(client: TestClient) -> None:
     assert client.fast_forward(flow).state == "succeeded"
     client.drain()
     assert (client.bulk(made).done, client.bulk(made).refused) == (0, 1)
-    refused = client.portal.call("test", bulk.refusals(client.awaiting.link.db, made.id))
+    refused = client.portal.call("test", bulks.refusals(client.awaiting.link.views, made.id))
     assert refused == {"it has no step that failed": 1}
 
 

@@ -88,7 +88,7 @@ async def test_a_state_that_it_does_not_go_from(house: House, client: AsyncClien
     assert str(caught.value) == "'schedule' goes from DRAFT, experiment 1 is CANCELLED"
     assert caught.value.what == "experiment 1"
     assert await house.value("select count(*) from koken.run") == 0
-    (event,) = await events(house, "move_refused")
+    (event,) = await events(house, "move refused")
     assert event["by"] == "anna"
     assert event["reason"] == "'schedule' goes from DRAFT, experiment 1 is CANCELLED"
     assert json.loads(event["detail"]) == {
@@ -115,7 +115,7 @@ async def test_a_guard_refuses_in_its_own_words(house: House, client: AsyncClien
         await client.move(dne.cancel, 2)
     assert str(caught.value) == "experiment 2 ended on 2020-02-02"
     assert await status(house, 2) == "SCHEDULED"
-    assert [event["reason"] for event in await events(house, "move_refused")] == [
+    assert [event["reason"] for event in await events(house, "move refused")] == [
         "experiment 2 ended on 2020-02-02"
     ]
 
@@ -140,7 +140,7 @@ async def test_no_such_row(house: House, client: AsyncClient) -> None:
     with pytest.raises(NotFound) as caught:
         await client.move(dne.schedule, 3)
     assert str(caught.value) == "there is no experiment 3"
-    assert await events(house, "move_refused") == []
+    assert await events(house, "move refused") == []
 
 
 async def test_arguments_are_checked_first(house: House, client: AsyncClient) -> None:
@@ -185,7 +185,7 @@ async def test_a_job_that_refuses_to_start_keeps_the_row(house: House, client: A
         await client.move(dne.move_end, 1, end=date(2031, 1, 1))
     assert caught.value.held_by == first.id
     assert len(await events(house, "move")) == 1
-    assert len(await events(house, "move_refused")) == 1
+    assert len(await events(house, "move refused")) == 1
 
 
 async def test_a_table_that_says_no(house: House, client: AsyncClient) -> None:
@@ -221,7 +221,7 @@ async def test_of_twenty_at_once_one_wins(house: House, client: AsyncClient) -> 
         "'schedule' goes from DRAFT, experiment 1 is TO_BE_SCHEDULED"
     }
     assert await house.value("select count(*) from koken.run") == 1
-    assert len(await events(house, "move_refused")) == 19
+    assert len(await events(house, "move refused")) == 19
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ async def test_a_row_that_has_gone_elsewhere_stays(house: House, client: AsyncCl
     await put(house, "CANCELLED")
     await end(house, run.id, State.SUCCEEDED)
     assert await status(house) == "CANCELLED"
-    (event,) = await events(house, "move_passed_over")
+    (event,) = await events(house, "move passed over")
     assert event["reason"] == (
         f"run {run.id} succeeded, but experiment 1 is no longer TO_BE_SCHEDULED"
     )
@@ -299,7 +299,7 @@ async def test_an_error_of_the_table_poisons_no_batch(house: House, client: Asyn
         await house.finish(run)
     assert await house.state(first.id) == await house.state(second.id) == "succeeded"
     assert await status(house) == await status(house, 2) == "TO_BE_SCHEDULED"
-    one, two = await events(house, "move_failed")
+    one, two = await events(house, "move failed")
     assert "violates check constraint" in one["reason"]
     assert (one["run_id"], two["run_id"], two["reason"]) == (first.id, second.id, "never 2")
 
@@ -389,6 +389,6 @@ async def test_a_job_that_cannot_follow_is_an_event(house: House) -> None:
     run = (await house.start()).run_id
     await end(house, run, State.SUCCEEDED)
     assert await house.state(run) == "succeeded"
-    (event,) = await events(house, "follow_up_failed")
+    (event,) = await events(house, "follow up failed")
     assert (event["run_id"], event["reason"]) == (run, "there is no job nobody")
     assert json.loads(event["detail"]) == {"job": "nobody"}

@@ -172,10 +172,12 @@ def test_the_plan_says_what_the_retry_does(client: TestClient) -> None:
     assert client.plan("retry", run, from_step="crunch").to_json() == {
         "verb": "retry",
         "run": str(run.id),
+        "job": run.job,
         "from_step": "crunch",
         "again": [{"step": "crunch", "effect": "pure", "inputs": ["table"]}],
         "then": ["publish"],
         "keeps": ["files", "table", "size"],
+        "stays": {"add_up": "skipped"},
         "may_repeat": [],
         "locks": [{"key": "cluster", "held_by": None}],
         "needs_force": False,

@@ -174,7 +174,7 @@ async def test_what_is_excluded_names_the_run(house: House, client: AsyncClient)
         f"'expire' is refused while run {running.id} of end_all goes, since 2026-03-10 12:00:00 UTC"
     )
     assert (caught.value.held_by, caught.value.since) == (running.id, house.now)
-    assert len(await events(house, "move_refused")) == 1
+    assert len(await events(house, "move refused")) == 1
 
 
 async def test_what_is_excluded_elsewhere_or_over_is_in_nobodys_way(

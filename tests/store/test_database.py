@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from threading import Thread
 
 import asyncpg
 import pytest
@@ -12,6 +13,7 @@ from koken.errors import DatabaseUnreachable, DeclarationError
 from koken.store.channel import Channel
 from koken.store.database import Database, Transaction
 from koken.store.migrate import check
+from koken.views.reading import rows
 
 
 @pytest.fixture
@@ -82,3 +84,25 @@ async def test_after_close_it_opens_again_and_keeps_what_it_opens(db: Database) 
     assert first != before
     assert [await backend(db) for _ in range(3)] == [first] * 3
     assert len(db.idle) == 1
+
+
+async def test_a_read_finds_another_connection_where_its_own_has_died(database_url: str) -> None:
+    async def kill(pid: int) -> None:
+        other = await asyncpg.connect(database_url)
+        await other.execute(f"select pg_terminate_backend({pid}, 5000)")
+        await other.close()
+
+    views = Database(database_url, planner="default")
+    asked = "select pg_backend_pid() as pid"
+    for write in (False, True):
+        (row,) = await rows(views, asked)
+        killing = Thread(target=lambda pid=row["pid"]: asyncio.run(kill(pid)))
+        killing.start()
+        killing.join()  # so that this loop has not heard of it yet
+        if write:
+            with pytest.raises(DatabaseUnreachable):
+                await backend(views)
+        else:
+            (again,) = await rows(views, asked)
+            assert again["pid"] != row["pid"]
+    await views.close()

@@ -166,7 +166,8 @@ async def lists_read_little(filled: House) -> None:
             assert await blocks_of(db, query, 0, workspace="acme") < MOST_BLOCKS, query
         async with reading(db) as session:
             counting = Counting(session.connection, session.schema, session.deadline)
-            await counting.fetch_text(catalog.JOBS, "default", False)
+            page = ([], None, None, None, 0, None)
+            await counting.fetch_text(catalog.JOBS, "default", False, *page)
         assert counting.blocks < MOST_BLOCKS
     finally:
         await db.close()

@@ -10,8 +10,9 @@ from koken.views.why import why
 from tests.support.house import House
 
 TICKS = """
-insert into koken.tick (schedule_id, due_at, until_at, verdict)
-select {schedule}, koken.now() - n * interval '1 min', koken.now(), 'missed'
+insert into koken.tick (schedule_id, due_at, until_at, verdict, fired_at)
+select {schedule}, koken.now() - n * interval '1 min', koken.now(), 'missed',
+       koken.now() - n * interval '1 min'
   from generate_series(0, {number}) n
 """
 

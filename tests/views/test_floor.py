@@ -8,7 +8,7 @@ from koken.engine import control, events, queues
 from koken.errors import InvalidArguments, NotFound
 from koken.model.policy import Lock, Overlap
 from koken.store.database import Database
-from koken.views import asked, eventquery, floor, locks, versions, workspaces
+from koken.views import eventquery, floor, locks, openquestions, versions, workspaces
 from koken.views import events as recorded
 from tests.support.house import House
 
@@ -144,5 +144,5 @@ def test_steps_and_schedules_are_compared_by_name() -> None:
 
 
 async def test_nothing_waits(house: House, views: Database) -> None:
-    assert await asked.questions(views, workspace="default") == []
-    assert await asked.signals(views, workspace="default") == []
+    assert await openquestions.questions(views, workspace="default") == []
+    assert await openquestions.signals(views, workspace="default") == []

@@ -7,7 +7,9 @@ content type and the shape that it says.
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error
@@ -20,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 from koken import Job
 from koken.app import App
 from koken.engine.accesstokens import make
-from koken.web.access.principal import Right
+from koken.model.rights import Right
 from tests.web.browser.conftest import Site, served
 
 CHECKS = [
@@ -45,7 +47,10 @@ async def furnish(site: Site) -> str:
     return await make(site.house.db, "schema", list(Right), by="test")
 
 
-def test_requests_made_from_the_description(shop: App) -> None:
+def test_requests_made_from_the_description(
+    shop: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # it leaves notes where it runs
     with served(shop) as site:
         token = site.call(furnish(site))
         headers = {"Authorization": f"Bearer {token}"}

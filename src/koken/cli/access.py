@@ -19,7 +19,7 @@ from koken.cli.place import with_client
 from koken.client.awaiting import AsyncClient
 from koken.engine import access, accesssessions
 from koken.errors import InvalidArguments
-from koken.model.web import EVERYWHERE, ROLES
+from koken.model.rights import EVERYWHERE, ROLES
 from koken.views import access as views
 from koken.views import words
 

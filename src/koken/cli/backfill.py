@@ -14,7 +14,7 @@ from koken.cli.place import with_client
 from koken.client.awaiting import AsyncClient
 from koken.errors import InvalidArguments
 from koken.model.backfill import Backfilled, BackfillPlan
-from koken.model.upcoming import instant
+from koken.model.instants import with_offset
 from koken.views import backfills
 
 
@@ -40,8 +40,8 @@ def backfill(
     common: Common = ctx.obj
     if not since:
         raise InvalidArguments("say from when on: --from 2026-03-01T00:00:00+00:00")
-    begin = instant(since, "--from")
-    end = instant(until, "--to") if until else datetime.now(UTC)
+    begin = with_offset(since, "--from")
+    end = with_offset(until, "--to") if until else datetime.now(UTC)
 
     async def work(client: AsyncClient) -> BackfillPlan | Backfilled:
         if dry_run:

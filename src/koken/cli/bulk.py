@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,11 +18,14 @@ from koken.cli.place import with_client
 from koken.client.asked import speed_of
 from koken.client.awaiting import AsyncClient
 from koken.engine import bulk as engine
+from koken.engine.bulk import Foreseen
 from koken.errors import InvalidArguments
 from koken.model.bulk import Bulk, BulkVerb
 from koken.views import bulks, words
 from koken.views.bulks import FORESEEN, Preview
 
+PATIENCE = 5.0
+"""Seconds for which it is looked what would be refused."""
 REASONS = 10
 """Reasons that are told one by one."""
 DONE = {"retry": "retried", "cancel": "cancelled", "skip": "skipped past what failed"}
@@ -90,7 +94,7 @@ async def move(client: AsyncClient, verb: str, number: int, reason: str) -> Bulk
 async def whole(client: AsyncClient, number: int) -> tuple[Bulk, Mapping[str, int]]:
     """A bulk, and why runs of it were left as they are."""
     found = await client.bulk(number)
-    return found, await engine.refusals(client.link.db, found.id)
+    return found, await bulks.refusals(client.link.views, found.id)
 
 
 def row_of(each: Bulk) -> list[str]:
@@ -162,14 +166,14 @@ def of_many(common: Common, asked: Where) -> None:
     verb = asked.verb
     speed_of(asked.rate)
     looks = asked.dry_run or not asked.sure
-    found, refusals = with_client(common, lambda client: look(client, asked, looks))
+    found, seen = with_client(common, lambda client: look(client, asked, looks))
     if asked.dry_run or not found.ids:
-        show(common, verb, found, refusals)
+        show(common, verb, found, seen)
         return
     if not asked.reason:
         raise InvalidArguments(f"a {verb} of many runs wants a --reason, for the record")
     if not asked.sure:
-        show(common, verb, found, refusals)
+        show(common, verb, found, seen)
         if not sys.stdin.isatty():
             raise InvalidArguments("nothing was done: --yes says that you mean it")
         runs = words.counted(len(found.ids), "run")
@@ -189,22 +193,22 @@ def of_many(common: Common, asked: Where) -> None:
     )
 
 
-async def look(
-    client: AsyncClient, asked: Where, foresee: bool
-) -> tuple[Preview, Mapping[str, int]]:
+async def look(client: AsyncClient, asked: Where, foresee: bool) -> tuple[Preview, Foreseen]:
     """What a query is about, and why some of the first runs would be refused."""
     found = await bulks.preview(
         client.link.views, asked.query, workspace=client.workspace, verb=asked.verb
     )
     if not foresee:
-        return found, {}
-    return found, await engine.foresee(client.link.db, asked.verb, found.ids[:FORESEEN])
+        return found, Foreseen(0, Counter())
+    ids = found.ids[:FORESEEN]
+    return found, await engine.foresee(client.link.db, asked.verb, ids, seconds=PATIENCE)
 
 
-def show(common: Common, verb: BulkVerb, found: Preview, refusals: Mapping[str, int]) -> None:
+def show(common: Common, verb: BulkVerb, found: Preview, seen: Foreseen) -> None:
     """Print what a bulk would be about."""
     if common.json:
-        output.as_json({**found.to_json(), "refusals": dict(refusals)})
+        told = {"foreseen": seen.looked, "refusals": dict(seen.refusals)}
+        output.as_json({**found.to_json(), **told})
         return
     done = f"{words.counted(len(found.ids), 'run')} would be {DONE[verb]}"
     output.say(f"{done}{of_jobs(found.jobs)}")
@@ -213,11 +217,11 @@ def show(common: Common, verb: BulkVerb, found: Preview, refusals: Mapping[str, 
         output.say("  ", output.titled(run), (words.standing(run, now), output.style_of(run)))
     if len(found.ids) > len(found.first):
         output.say(f"  and {len(found.ids) - len(found.first):,} more")
-    if refusals:
-        of = f" of the first {FORESEEN}" if len(found.ids) > FORESEEN else ""
-        count = sum(refusals.values())
+    if seen.refusals:
+        of = f" of the first {seen.looked}" if len(found.ids) > seen.looked else ""
+        count = seen.refusals.total()
         output.say(f"{words.counted(count, 'run')}{of} would be refused:")
-        reasons(refusals)
+        reasons(seen.refusals)
 
 
 def of_jobs(jobs: Mapping[str, int]) -> str:

@@ -16,8 +16,8 @@ from koken.cli.lists import Limit, checked_limit
 from koken.cli.output import Column
 from koken.cli.place import with_client
 from koken.model.firing import MOST_COUNTED
+from koken.model.instants import with_offset
 from koken.model.run import stamp
-from koken.model.upcoming import instant
 from koken.views import catalog, words
 from koken.views.catalog import ScheduleRow, TickRow
 
@@ -95,7 +95,7 @@ def ticks(
     """List the due times of a job's schedules, each with its verdict."""
     common: Common = ctx.obj
     most = checked_limit(limit)
-    end = instant(before, "--before") if before else None
+    end = with_offset(before, "--before") if before else None
     found = with_client(
         common,
         lambda client: catalog.ticks(

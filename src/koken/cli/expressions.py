@@ -9,7 +9,8 @@ import typer
 
 from koken.cli.common import Common
 from koken.errors import InvalidArguments
-from koken.model.upcoming import instant, times, understood
+from koken.model.instants import with_offset
+from koken.model.upcoming import times, understood
 from koken.views.words import ago, dump
 
 MOST = 1000
@@ -37,7 +38,7 @@ def next_times(
         raise InvalidArguments(f"-n is {number}; it is between 1 and {MOST:,}")
     found = understood(text, timezone, "--timezone")
     now = datetime.now(UTC)
-    due = times(found, instant(after, "--after") if after else now, number)
+    due = times(found, with_offset(after, "--after") if after else now, number)
     if common.json:
         print(dump([each.isoformat() for each in due]))
         return

@@ -8,18 +8,17 @@ from typing import Annotated
 import typer
 
 from koken.cli import output
+from koken.cli.access import change, narrowed
 from koken.cli.common import Common
 from koken.cli.mend import Reason
 from koken.cli.output import Column
 from koken.cli.place import place, with_client
-from koken.client.awaiting import AsyncClient
 from koken.engine import hooks as engine
 from koken.errors import InvalidArguments
 from koken.model.hooks import SCHEMES
 from koken.views import hooks as view
 from koken.views import words
 
-VERBS = ("list", "add", "rotate", "remove")
 COLUMNS = (
     Column("HOOK"),
     Column("JOB", gives=True),
@@ -30,73 +29,89 @@ COLUMNS = (
 )
 
 
-def hook(
+HookName = Annotated[str, typer.Argument(metavar="NAME", help="As in the address.")]
+
+
+def add_hook(
     ctx: typer.Context,
-    verb: Annotated[str, typer.Argument(metavar="[list|add|rotate|remove]")] = "list",
-    name: Annotated[str, typer.Argument(metavar="[NAME]")] = "",
-    job: Annotated[
-        str, typer.Option("--job", metavar="JOB", help="With add: what it starts.")
-    ] = "",
+    name: HookName,
+    job: Annotated[str, typer.Option("--job", metavar="JOB", help="What it starts.")] = "",
     argument: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="With add: the argument that gets the whole body."),
+        str, typer.Option(metavar="NAME", help="The argument that gets the whole body.")
     ] = "",
     scheme: Annotated[
-        str, typer.Option(metavar="SCHEME", help="With add: standard (the default) or github.")
+        str, typer.Option(metavar="SCHEME", help="standard (the default) or github.")
     ] = SCHEMES[0],
     reason: Reason = "",
 ) -> None:
-    """List hooks, or add one, give it a new secret, or remove it."""
+    """Add a hook that starts a job; its secret is printed this once."""
     common: Common = ctx.obj
-    if verb not in VERBS:
-        raise InvalidArguments(f"{verb!r} is none of {', '.join(VERBS)}")
-    if verb == "list":
-        show(common)
-        return
-    if not name:
-        raise InvalidArguments(f"say which: koken hook {verb} NAME")
-    if verb == "add" and not job:
+    if not job:
         raise InvalidArguments(f"say what it starts: koken hook add {name} --job JOB")
-    why = reason or None
-
-    async def work(client: AsyncClient) -> str:
-        db, by = client.link.db, client.who
-        if verb == "rotate":
-            return await engine.rotate(db, name, by=by, reason=why)
-        if verb == "remove":
-            await engine.remove(db, name, by=by, reason=why)
-            return ""
-        return await engine.add(
-            db,
+    secret = with_client(
+        common,
+        lambda client: engine.add(
+            client.link.db,
             name,
             job,
             workspace=client.workspace,
             scheme=scheme,
             argument=argument or None,
-            by=by,
-            reason=why,
-        )
+            by=client.who,
+            reason=reason or None,
+        ),
+    )
+    tell(common, name, secret)
 
-    secret = with_client(common, work)
-    if common.json:
-        output.as_json({"name": name, "secret": secret or None})
-    elif verb == "remove":
-        output.say(f"Hook {name} is removed; calls to it are refused.")
-    else:
-        tell(common, name, secret)
+
+def rotate_hook(ctx: typer.Context, name: HookName, reason: Reason = "") -> None:
+    """Give a hook a new secret, which is printed this once; the old one is good no more."""
+    common: Common = ctx.obj
+    secret = with_client(
+        common,
+        lambda client: engine.rotate(
+            client.link.db,
+            name,
+            workspaces=narrowed(common),
+            by=client.who,
+            reason=reason or None,
+        ),
+    )
+    tell(common, name, secret)
+
+
+def remove_hook(ctx: typer.Context, name: HookName, reason: Reason = "") -> None:
+    """Remove a hook; calls to it are refused from now on."""
+    common: Common = ctx.obj
+    change(
+        common,
+        lambda client: engine.remove(
+            client.link.db,
+            name,
+            workspaces=narrowed(common),
+            by=client.who,
+            reason=reason or None,
+        ),
+        {"name": name, "secret": None},
+        f"Hook {name} is removed; calls to it are refused.",
+    )
 
 
 def tell(common: Common, name: str, secret: str) -> None:
     """Where calls go, and with which secret they are signed."""
+    if common.json:
+        output.as_json({"name": name, "secret": secret})
+        return
     url = place(common).config.web.url or "http://THIS-HOST:7070"
     output.say(f"Calls go to {url}/api/v1/hooks/{name}")
     output.say(f"Secret: {secret}")
     output.say(("It is not shown again; `koken hook rotate` makes another.", output.DIM))
 
 
-def show(common: Common) -> None:
-    """All hooks."""
-    found = with_client(common, lambda client: view.hooks(client.link.views))
+def list_hooks(ctx: typer.Context) -> None:
+    """List the hooks: what they start, and when they were used."""
+    common: Common = ctx.obj
+    found = with_client(common, lambda client: view.hooks(client.link.views, narrowed(common)))
     if common.json:
         output.items(found)
     elif not found:
@@ -117,4 +132,6 @@ def show(common: Common) -> None:
         output.table(COLUMNS, cells)
 
 
-COMMANDS = {"hook": hook}
+COMMANDS = {
+    "hook": {"add": add_hook, "rotate": rotate_hook, "remove": remove_hook, "list": list_hooks}
+}

@@ -16,14 +16,19 @@ from koken.cli.output import Column
 from koken.cli.place import with_client
 from koken.client.awaiting import AsyncClient
 from koken.engine import unlock as engine
-from koken.engine.unlock import Broken
+from koken.engine.unlock import Unlocked
 from koken.errors import InvalidArguments
 from koken.views import locks as view
 from koken.views import words
 from koken.views.locks import Holder, LockRow
 
 Kind = Annotated[
-    str, typer.Option("--kind", metavar="KIND", help="lock, subject or overlap; default: any.")
+    str,
+    typer.Option(
+        "--kind",
+        metavar="KIND",
+        help=f"{', '.join(view.KINDS[:-1])} or {view.KINDS[-1]}; default: any.",
+    ),
 ]
 
 
@@ -91,14 +96,14 @@ def unlock(
     """Take a lock from a run that has ended or is gone; it goes to the next in line."""
     common: Common = ctx.obj
 
-    async def work(client: AsyncClient) -> Broken:
+    async def work(client: AsyncClient) -> Unlocked:
         rows = await view.named(
             client.link.views, key, workspace=client.workspace, kind=kind or None
         )
         if len(rows) > 1:
             kinds = ", ".join(row.kind for row in rows)
             raise InvalidArguments(f"there are several of that key; say --kind: {kinds}")
-        return await engine.break_lock(
+        return await engine.unlock(
             client.link.db,
             key,
             workspace=client.workspace,

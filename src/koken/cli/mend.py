@@ -195,7 +195,7 @@ def json_value(text: str) -> Any:
     """A value from JSON text. Raises ``InvalidArguments``."""
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidArguments(f"--result is no JSON: {error}") from None
 
 

@@ -16,8 +16,8 @@ from koken.cli.place import with_client
 from koken.client.awaiting import AsyncClient
 from koken.define.job import Job
 from koken.errors import InvalidArguments, NotFound
+from koken.model.instants import with_offset
 from koken.model.run import Run
-from koken.model.upcoming import instant
 from koken.views import words
 
 
@@ -52,7 +52,7 @@ def run(
     """Start a job."""
     common: Common = ctx.obj
     options = {
-        "run_at": instant(at, "--at") if at else None,
+        "run_at": with_offset(at, "--at") if at else None,
         "delay": delay or None,
         "idempotency_key": key,
         "priority": priority,
@@ -100,7 +100,7 @@ def json_object(text: str) -> dict[str, Any]:
     """An object from JSON text. Raises ``InvalidArguments``."""
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidArguments(f"--args is no JSON: {error}") from None
     if not isinstance(found, dict):
         raise InvalidArguments('--args is no JSON object; write it as {"day": "2026-11-30"}')

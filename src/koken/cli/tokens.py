@@ -16,7 +16,7 @@ from koken.cli.mend import Reason
 from koken.cli.output import Column
 from koken.cli.place import with_client
 from koken.engine import accesstokens
-from koken.model.web import SCOPES
+from koken.model.rights import Right
 from koken.views import access as views
 from koken.views import words
 
@@ -26,7 +26,7 @@ def make_token(
     name: Annotated[str, typer.Argument(metavar="NAME", help="For whom or what it is.")],
     scope: Annotated[
         list[str] | None,
-        typer.Option("--may", metavar="RIGHT", help=f"{', '.join(SCOPES)}; again for several."),
+        typer.Option("--may", metavar="RIGHT", help=f"{', '.join(Right)}; again for several."),
     ] = None,
     expires: Annotated[
         str, typer.Option(metavar="TIME", help="After how long it is good no more: 90d.")

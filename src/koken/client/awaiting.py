@@ -276,7 +276,11 @@ class AsyncClient(AsyncRepairs, AsyncBackfills):
         At most 1,000; ``before`` is the id of the last one of the page before.
         """
         return await runs.find(
-            self.link.views, query, workspace=self.workspace, limit=limit, before=before
+            self.link.views,
+            query,
+            workspace=self.workspace,
+            limit=min(limit, runs.MOST),
+            before=before,
         )
 
     async def logs(self, run: Run[Any] | int | str, *, limit: int = 1000) -> list[LogLine]:

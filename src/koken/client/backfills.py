@@ -90,12 +90,11 @@ class AsyncBackfills:
 
     async def schedule_of(self, job: str, name: str) -> int:
         """The number of a job's schedule; without a name of the only one."""
-        found = await catalog.schedules(self.link.views, workspace=self.workspace, job=job)
+        found = await self.schedules_of(job)
         if not found:
-            await catalog.ticks(self.link.views, job, workspace=self.workspace, limit=1)
             raise Refused(f"job {job!r} has no schedule, so nothing was ever due", what=job)
-        chosen = [row for row in found if not name or row.name == name]
-        names = ", ".join(row.name for row in found)
+        chosen = [number for number, known in found if not name or known == name]
+        names = ", ".join(known for _, known in found)
         if not chosen:
             raise NotFound(f"{job} has no schedule {name!r}; it has {names}")
         if len(chosen) > 1:
@@ -103,7 +102,14 @@ class AsyncBackfills:
                 f"{job} has {len(found)} schedules; say which: {names}",
                 {"schedule": f"is one of {names}"},
             )
-        return chosen[0].id
+        return chosen[0]
+
+    async def schedules_of(self, job: str) -> list[tuple[int, str]]:
+        """The schedules of a job: their numbers and names. Raises ``NotFound``."""
+        found = await catalog.schedules(self.link.views, workspace=self.workspace, job=job)
+        if not found:
+            await catalog.ticks(self.link.views, job, workspace=self.workspace, limit=1)
+        return [(row.id, row.name) for row in found]
 
 
 def instant(name: str, value: datetime) -> datetime:

@@ -13,6 +13,7 @@ from koken.client.arguments import said
 from koken.client.asked import Named, named
 from koken.client.asker import TRIES, Asker
 from koken.client.awaiting import AsyncClient, number
+from koken.client.remotebackfills import RemoteBackfills
 from koken.client.results import NO_RESULT
 from koken.define.job import Job
 from koken.define.machine import Transition
@@ -41,10 +42,10 @@ PLURALS: Mapping[str, str] = {
 """Where a repair is asked for."""
 NO_TRANSACTION = "over HTTP there is no transaction of yours to act in"
 PAGE = 1000
-"""Log lines in one answer."""
+"""Items or log lines in one answer."""
 
 
-class RemoteClient(AsyncClient):
+class RemoteClient(RemoteBackfills, AsyncClient):
     """The verbs of ``AsyncClient`` over HTTP.
 
     ``address`` is that of a console, ``token`` says who acts. Results are typed for the jobs that
@@ -98,6 +99,15 @@ class RemoteClient(AsyncClient):
         """What stands at a path."""
         return await self.asker.read(path, self.workspace, **parameters)
 
+    async def whole(self, path: str) -> list[Any]:
+        """All items of a list, page by page."""
+        found = await self.read(path, limit=PAGE)
+        items: list[Any] = found["items"]
+        while found["next"] is not None:
+            found = await self.read(path, limit=PAGE, cursor=found["next"])
+            items += found["items"]
+        return items
+
     async def write(self, path: str, plain: Mapping[str, Any], **how: Any) -> Any:
         """The answer to a change."""
         return await self.asker.write(path, self.workspace, plain, **how)
@@ -125,7 +135,7 @@ class RemoteClient(AsyncClient):
             return []
         self.know(job)
         given = {"job": job.name, "rows": [codec.decode(row) for row in rows], **options_of(job)}
-        made = await self.write("runs/bulk", given)
+        made = await self.write("runs/batch", given)
         return [Run.from_json(plain) for plain in made["items"]]
 
     @override
@@ -152,8 +162,7 @@ class RemoteClient(AsyncClient):
 
     @override
     async def steps(self, run: Run[Any] | int | str) -> list[StepRow]:
-        found = await self.read(f"{way(run)}/steps")
-        return [StepRow.from_json(plain) for plain in found["items"]]
+        return [StepRow.from_json(plain) for plain in await self.whole(f"{way(run)}/steps")]
 
     @override
     async def why(self, run: Run[Any] | int | str) -> Why:

@@ -7,12 +7,12 @@ terminal, which has the database's own rights.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Mapping
 
 from koken.engine import events
 from koken.errors import Conflict, Forbidden, InvalidArguments, NotFound, Refused
-from koken.model.web import EVERYWHERE, RIGHTS, ROLES, SCOPES
+from koken.model import names
+from koken.model.rights import EVERYWHERE, ROLES, Right, Role
 from koken.store.database import Database, Row, Transaction
 from koken.store.statements import Statement
 
@@ -25,7 +25,6 @@ OTHER_ADMINS = Statement("other_admins")
 SET_PASSWORD = Statement("set_password")
 SET_DISABLED = Statement("set_disabled")
 WORKSPACE_CALLED = Statement("workspace_called")
-NAME = re.compile(r"[^\s\x00-\x1f\x7f]{1,100}")
 
 Holds = Mapping[str, Collection[str]] | None
 """What who acts may do themselves; None: everything."""
@@ -52,7 +51,7 @@ async def add_user(
 
     async def work(tx: Transaction) -> None:
         await tx.fetch(LOCK_ROLES)
-        added = await tx.fetch(ADD_USER, name, password, by)
+        added = await tx.fetch(ADD_USER, name, names.folded(name), password, by)
         if not added:
             raise Conflict(f"there is a user {name!r} already", what=f"user {name}")
         place = None
@@ -176,7 +175,7 @@ async def take_role(
         await tx.fetch(LOCK_ROLES)
         user = await user_called(tx, name)
         before = json.loads(user["roles"]).get(workspace)
-        if before is None or not covers(holds, workspace, SCOPES[-1:]):
+        if before is None or not covers(holds, workspace, {Right.ADMINISTER}):
             raise NotFound(f"{name} has no role {place_in_words(workspace)}")
         refuse_to_give(holds, before, workspace)
         if workspace == EVERYWHERE:
@@ -191,7 +190,7 @@ async def take_role(
 
 async def user_called(tx: Transaction, name: str) -> Row:
     """A user by name, kept from others' changes. Raises ``NotFound``."""
-    found = await tx.fetch(USER_FOR_CHANGE, name)
+    found = await tx.fetch(USER_FOR_CHANGE, names.folded(name))
     if not found:
         raise NotFound(f"there is no user {name!r}; `koken user list` lists them")
     return found[0]
@@ -201,9 +200,10 @@ async def user_for_change(tx: Transaction, name: str, holds: Holds) -> Row:
     """A user as a whole: who changes them may do whatever they may. Raises ``Forbidden``."""
     user = await user_called(tx, name)
     roles: dict[str, str] = json.loads(user["roles"])
-    administers = holds is None or any(SCOPES[-1] in rights for rights in holds.values())
+    administers = holds is None or any(Right.ADMINISTER in rights for rights in holds.values())
     if not administers or not all(
-        covers(holds, workspace, {*RIGHTS[role], SCOPES[-1]}) for workspace, role in roles.items()
+        covers(holds, workspace, {*Role(role).rights, Right.ADMINISTER})
+        for workspace, role in roles.items()
     ):
         raise Forbidden(
             f"{name} may do things that you do not administer; who administers all that "
@@ -214,7 +214,7 @@ async def user_for_change(tx: Transaction, name: str, holds: Holds) -> Row:
 
 def is_self(name: str, by: str, session: bytes) -> bool:
     """Whether somebody who is signed in changes what is their own."""
-    return bool(session) and name.lower() == by.lower()
+    return bool(session) and names.folded(name) == names.folded(by)
 
 
 def covers(holds: Holds, workspace: str, rights: Collection[str]) -> bool:
@@ -229,7 +229,7 @@ def refuse_to_give(holds: Holds, role: str, workspace: str) -> None:
     """Raise ``Forbidden`` where who acts has not got that role there or may not give any."""
     if role not in ROLES:
         raise InvalidArguments(f"{role!r} is no role; there are {', '.join(ROLES)}")
-    if not covers(holds, workspace, {*RIGHTS[role], SCOPES[-1]}):
+    if not covers(holds, workspace, {*Role(role).rights, Right.ADMINISTER}):
         raise Forbidden(
             f"you cannot give or take the role {role} {place_in_words(workspace)}: "
             "only who administers there can"
@@ -278,7 +278,6 @@ def place_in_words(workspace: str) -> str:
 
 def check_name(name: str, what: str) -> None:
     """Refuse a name that could be mistaken for something else. Raises ``InvalidArguments``."""
-    if not NAME.fullmatch(name):
-        raise InvalidArguments(
-            f"{name!r} is no name for {what}; names have 1 to 100 characters and no blanks"
-        )
+    why = names.fault(name)
+    if why is not None:
+        raise InvalidArguments(f"{name!r} is no name for {what}: it {why}", {"name": why})

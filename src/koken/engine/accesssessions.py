@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from hashlib import sha256
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from koken.engine import events
 from koken.engine.access import Holds, user_for_change
 from koken.errors import NotFound, TooMany
+from koken.model import names
+from koken.model.credentials import hashed
 from koken.store.database import Database, Transaction
 from koken.store.statements import Statement
 
@@ -26,8 +27,11 @@ ADD_VOUCHED_USER = Statement("add_vouched_user")
 GIVE_VOUCHED_ROLES = Statement("give_vouched_roles")
 WINDOW = 900.0
 """Seconds for which a failed sign-in counts."""
-PER_NAME, PER_ADDRESS = 5, 20
-"""Failed sign-ins in that time, before nobody is let try under that name or from there."""
+HERE, PER_ADDRESS, PER_NAME = 5, 20, 50
+"""Failed sign-ins in that time under a name from an address, from an address, and under a name.
+
+The last is many, for anybody can bring it about; a browser that knows the name gets past it.
+"""
 
 
 async def open_session(
@@ -70,7 +74,7 @@ async def end(
 
     async def work(tx: Transaction) -> int:
         await user_for_change(tx, user, holds)
-        ended = await tx.fetch(END_SESSIONS, user, session, keep)
+        ended = await tx.fetch(END_SESSIONS, names.folded(user), session, keep)
         if session and not ended:
             raise NotFound(f"{user} has no session {session}; it may have ended")
         if ended:
@@ -87,12 +91,14 @@ async def note_seen(db: Database, digest: bytes) -> None:
     await db.fetch(NOTE_SEEN, digest)
 
 
-async def try_sign_in(db: Database, name: str, address: str) -> None:
-    """Count a sign-in as failed before its password is looked at; ``signed_in`` takes that back.
+async def try_sign_in(db: Database, name: str, address: str, *, known: bool) -> None:
+    """Count a sign-in as failed before its password is looked at; ``forgive`` takes that back.
 
-    So whoever asks many times at once gains nothing. Raises ``TooMany``.
+    So whoever asks many times at once gains nothing. ``known``: they have signed in under that
+    name in this browser before, and are not held up by what others try. Raises ``TooMany``.
     """
-    keys, limits = keys_of(name, address), [PER_NAME, PER_ADDRESS]
+    limited = keys_of(name, address, known=known)
+    keys, limits = list(limited), list(limited.values())
 
     async def work(tx: Transaction) -> None:
         await tx.fetch(LOCK_TRIES, sorted(keys))
@@ -107,14 +113,20 @@ async def try_sign_in(db: Database, name: str, address: str) -> None:
     await db.run(work)
 
 
-async def forgive(db: Database, name: str, address: str) -> None:
-    """A sign-in went well: what failed under the name counts no more, nor does this one."""
-    await db.fetch(FORGIVE_TRIES, *keys_of(name, address))
+async def forgive(db: Database, name: str, address: str, *, known: bool) -> None:
+    """A sign-in went well: what failed under the name from there counts no more, nor this one."""
+    here, *others = keys_of(name, address, known=known)
+    await db.fetch(FORGIVE_TRIES, here, others)
 
 
-def keys_of(name: str, address: str) -> list[str]:
-    """Under which keys tries are counted; names are hashed, for people type passwords there."""
-    return [f"name {hashed(name.lower()).hex()}", f"address {neighbourhood(address)}"]
+def keys_of(name: str, address: str, *, known: bool) -> dict[str, int]:
+    """Under which keys tries are counted, with how many may fail.
+
+    Names are hashed, for people type passwords there.
+    """
+    under, place = hashed(names.folded(name)).hex(), neighbourhood(address)
+    found = {f"name {under} from {place}": HERE, f"address {place}": PER_ADDRESS}
+    return found if known else found | {f"name {under}": PER_NAME}
 
 
 def neighbourhood(address: str) -> str:
@@ -129,18 +141,19 @@ def neighbourhood(address: str) -> str:
 
 
 async def vouched(
-    db: Database, issuer: str, subject: str, names: list[str], roles: Mapping[str, str]
+    db: Database, issuer: str, subject: str, called: list[str], roles: Mapping[str, str]
 ) -> tuple[int, str] | None:
     """Somebody for whom an issuer vouches, with the roles that come with that.
 
     Returns their number and name; None where they may do nothing, or somebody has disabled them.
-    Who is new is known here by the first of ``names`` that is free. Roles that people gave stay.
+    Who is new is known here by the first of ``called`` that is free. Roles that people gave stay.
     """
 
     async def work(tx: Transaction) -> tuple[int, str] | None:
         found = await tx.fetch(VOUCHED_USER, issuer, subject)
         if not found and roles:
-            found = await tx.fetch(ADD_VOUCHED_USER, names, issuer, subject)
+            folded = list(map(names.folded, called))
+            found = await tx.fetch(ADD_VOUCHED_USER, called, folded, issuer, subject)
         if not found or found[0]["disabled_at"] is not None:
             return None
         user = found[0]
@@ -150,8 +163,3 @@ async def vouched(
         return (user["id"], user["name"]) if given[0]["some"] else None
 
     return await db.run(work)
-
-
-def hashed(text: str) -> bytes:
-    """What stands for a text in the database: a session or a token, both 256 random bits."""
-    return sha256(text.encode("utf-8", "surrogateescape")).digest()

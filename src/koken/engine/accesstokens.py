@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection
 from datetime import timedelta
-from hashlib import sha256
 
 from koken.engine.access import (
     Holds,
@@ -16,7 +15,8 @@ from koken.engine.access import (
     workspace_id,
 )
 from koken.errors import Conflict, Forbidden, InvalidArguments, NotFound
-from koken.model.web import EVERYWHERE, SCOPES
+from koken.model.credentials import TOKEN, hashed
+from koken.model.rights import EVERYWHERE, Right
 from koken.store.database import Database, Transaction
 from koken.store.statements import Statement
 
@@ -24,7 +24,6 @@ MAKE_TOKEN = Statement("make_token")
 TOKEN_FOR_CHANGE = Statement("token_for_change")
 REVOKE_TOKEN = Statement("revoke_token")
 NOTE_USE = Statement("note_use")
-PREFIX = "koken_"
 
 
 async def make(
@@ -44,23 +43,23 @@ async def make(
     makes it does not have, and ``NotFound`` for a workspace that is none.
     """
     check_name(name, "a token")
-    wanted = [scope for scope in SCOPES if scope in scopes]
-    if not wanted or not set(scopes).issubset(SCOPES):
-        raise InvalidArguments(f"a token may do one or more of {', '.join(SCOPES)}")
+    wanted = [right for right in Right if right in scopes]
+    if not wanted or not set(scopes).issubset(Right):
+        raise InvalidArguments(f"a token may do one or more of {', '.join(Right)}")
     if seconds is not None and seconds <= 0:
         raise InvalidArguments("a token expires in the future")
-    if not covers(holds, workspace, {*wanted, SCOPES[-1]}):
+    if not covers(holds, workspace, {*wanted, Right.ADMINISTER}):
         raise Forbidden(
             f"you cannot make a token that may {' and '.join(wanted)} {place_in_words(workspace)}: "
             "only who administers there can, and nobody gives what they do not have"
         )
-    hint = PREFIX + secrets.token_hex(4)
+    hint = TOKEN + secrets.token_hex(4)
     token = f"{hint}_{secrets.token_urlsafe(32)}"
 
     async def work(tx: Transaction) -> None:
         place = await workspace_id(tx, workspace, make=holds is None)
         lifetime = None if seconds is None else timedelta(seconds=seconds)
-        digest = sha256(token.encode()).digest()
+        digest = hashed(token)
         made = await tx.fetch(MAKE_TOKEN, name, digest, hint, place, wanted, by, lifetime)
         if not made:
             raise Conflict(
@@ -68,7 +67,7 @@ async def make(
                 what=f"token {name}",
             )
         detail = {"token": name, "hint": hint, "scopes": wanted, "workspace": workspace}
-        await record(tx, "make token", by, reason, place, detail)
+        await record(tx, "add token", by, reason, place, detail)
 
     await db.run(work)
     return token
@@ -84,7 +83,7 @@ async def revoke(
 
     async def work(tx: Transaction) -> str:
         found = await tx.fetch(TOKEN_FOR_CHANGE, named)
-        if not found or not covers(holds, found[0]["workspace"], SCOPES[-1:]):
+        if not found or not covers(holds, found[0]["workspace"], {Right.ADMINISTER}):
             raise NotFound(f"there is no token {named!r} that is good; `koken token list` has them")
         token = found[0]
         await tx.fetch(REVOKE_TOKEN, token["id"], by)

@@ -6,16 +6,18 @@ failed: all their steps that did not go well count as skipped, and the others go
 
 from __future__ import annotations
 
-import re
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from koken.engine import control, repair
+from koken.engine.ground import Ground
+from koken.engine.legal import Busy
 from koken.engine.repair import Order
 from koken.errors import KokenError, NotFound, Refused
-from koken.model.bulk import BulkVerb
-from koken.store.database import Database
+from koken.model.bulk import BulkVerb, of_any
+from koken.store.database import Database, Transaction
 from koken.store.failures import TRANSIENT
 from koken.store.statements import Statement
 
@@ -24,13 +26,24 @@ DONE_IN_BULK = Statement("done_in_bulk")
 FAILED_STEPS = Statement("failed_steps")
 MAKE_BULK = Statement("make_bulk")
 MOVE_BULK = Statement("move_bulk")
-REFUSED_IN_BULK = Statement("refused_in_bulk")
 REFUSE_IN_BULK = Statement("refuse_in_bulk")
 TAKE_FROM_BULK = Statement("take_from_bulk")
 AT_ONCE = 50
 """Runs that one sweep takes, of all bulks together."""
+FORESIGHT = 0.2
+"""Seconds for which it is looked what would become of runs."""
 MOVES = {"pause": ("running",), "resume": ("paused", "stopped"), "stop": ("running", "paused")}
 STATES = {"pause": "paused", "resume": "running", "stop": "stopped"}
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What would become of runs of a bulk."""
+
+    looked: int
+    """How many were looked at, the first of them."""
+    refusals: Counter[str]
+    """Why some would be left as they stand, and how many for each reason."""
 
 
 async def make(
@@ -50,22 +63,51 @@ async def make(
     return made
 
 
-async def foresee(db: Database, verb: BulkVerb, run_ids: Sequence[int]) -> Counter[str]:
-    """Why some of these runs would be left as they stand, and how many for each reason."""
+async def foresee(
+    db: Database, verb: BulkVerb, run_ids: Sequence[int], *, seconds: float = FORESIGHT
+) -> Foreseen:
+    """Why some of these runs would be left as they stand.
+
+    It reads and holds no rows, and ends after so many ``seconds``: with less of them looked at.
+    """
+    if verb == "cancel":
+        return Foreseen(len(run_ids), Counter())
+    return await db.run(lambda tx: looked(tx, verb, run_ids, seconds))
+
+
+async def looked(
+    tx: Transaction, verb: BulkVerb, run_ids: Sequence[int], seconds: float
+) -> Foreseen:
+    """What would become of these runs, as far as the time goes."""
+    clock = asyncio.get_running_loop().time
+    end = clock() + seconds
+    ground = Ground(tx)
+    await ground.read(run_ids)
     found: Counter[str] = Counter()
-    for run_id in run_ids:
+    for no, run_id in enumerate(run_ids):
+        if no and clock() >= end:
+            return Foreseen(no, found)
         try:
-            for order in await orders(db, verb, run_id):
-                plan = await repair.plan(db, order)
+            for order in await orders(tx, verb, run_id):
+                change, run = await repair.decided(ground, order)
+                plan = await repair.outlined(order, change, run)
                 if plan.needs_force:
                     found[plan.wants_force] += 1
+                    break
         except (NotFound, Refused) as error:
             found[of_any(str(error), run_id)] += 1
-    return found
+        except Busy:
+            continue  # for a moment only
+    return Foreseen(len(run_ids), found)
 
 
 async def orders(
-    db: Database, verb: BulkVerb, run_id: int, *, by: str = "", reason: str | None = None
+    db: Database | Transaction,
+    verb: BulkVerb,
+    run_id: int,
+    *,
+    by: str = "",
+    reason: str | None = None,
 ) -> list[Order]:
     """The repairs that are done to one run; none for a cancel, which is no repair.
 
@@ -79,19 +121,6 @@ async def orders(
     if not steps:
         raise Refused(f"run {run_id}: it has no step that failed", what=f"run {run_id}")
     return [Order(verb=verb, run_id=run_id, step=step, by=by, reason=reason) for step in steps]
-
-
-async def refusals(db: Database, bulk_id: int) -> Counter[str]:
-    """Why runs of a bulk were left as they are, and how many for each reason."""
-    rows = await db.fetch(REFUSED_IN_BULK, bulk_id)
-    return Counter(of_any(row["refusal"], row["run_id"]) for row in rows)
-
-
-def of_any(reason: str, run_id: int) -> str:
-    """A reason as it holds for other runs too, without the number of the one."""
-    text = reason.removeprefix(f"run {run_id}: ")
-    text = re.sub(rf"^run {run_id}\b", "it", text)
-    return re.sub(rf"\b{run_id}\b", "RUN", text)
 
 
 async def move(db: Database, bulk_id: int, verb: str, *, by: str, reason: str | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -92,7 +93,7 @@ async def plan(db: Database, order: Order) -> Plan:
 
 async def planned(tx: Transaction, order: Order) -> Plan:
     """The plan of a repair."""
-    change, run = await decided(tx, order)
+    change, run = await decided(Ground(tx), order)
     return await told(tx, order, change, run)
 
 
@@ -123,9 +124,9 @@ async def rest(trial: int, error: Exception) -> None:
     await asyncio.sleep(random.uniform(0, 0.01 * 2**trial))
 
 
-async def decided(tx: Transaction, order: Order) -> tuple[Change, Part]:
+async def decided(ground: Ground, order: Order) -> tuple[Change, Part]:
     """What the repair changes, by the rows as they stand."""
-    change = Change(Ground(tx))
+    change = Change(ground)
     run = await change.ground.part(order.run_id)
     match order.verb:
         case "retry":
@@ -154,6 +155,11 @@ async def told(tx: Transaction, order: Order, change: Change, run: Part) -> Plan
         of_items = list(change.of_items.get(run_id, ()))
         rows = await tx.fetch(REPAIR_LOCKS, run_id, sorted(numbers), of_items)
         locks += [Taken(row["key"], row["held_by"]) for row in rows]
+    return await outlined(order, change, run, locks)
+
+
+async def outlined(order: Order, change: Change, run: Part, locks: Sequence[Taken] = ()) -> Plan:
+    """A change as a plan, with the locks that it takes as far as those were looked up."""
     spec = await change.ground.version(run.version_id)
     return Plan(
         verb=order.verb,
@@ -175,7 +181,7 @@ async def carried(tx: Transaction, order: Order, after: After) -> Repaired:
     """Plan a repair, hold the rows still, and carry it out."""
     if order.bulk is not None and not await tx.fetch(DONE_IN_BULK, order.bulk, order.run_id):
         raise Refused(f"run {order.run_id}: bulk {order.bulk} is done with it", what="run")
-    change, run = await decided(tx, order)
+    change, run = await decided(Ground(tx), order)
     watched = change.watched
     for row in await tx.fetch(REPAIR_LOCK, list({*watched, run.id})):
         seen = watched.get(row["id"], run)

@@ -18,11 +18,11 @@ from koken.store.database import Database, Row
 from koken.store.statements import Statement
 
 LOCK_HOLDERS = Statement("lock_holders")
-BREAK_LOCK = Statement("break_lock")
+UNLOCK = Statement("unlock")
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class Unlocked:
     """From which runs a lock was taken, and which of them were asked to end and still go."""
 
     runs: tuple[int, ...]
@@ -33,7 +33,7 @@ class Broken:
         return {"runs": list(map(str, self.runs)), "stopping": list(map(str, self.stopping))}
 
 
-async def break_lock(
+async def unlock(
     db: Database,
     key: str,
     *,
@@ -42,7 +42,7 @@ async def break_lock(
     force: bool = False,
     by: str,
     reason: str | None = None,
-) -> Broken:
+) -> Unlocked:
     """Take a lock from those who have it, and hand it on.
 
     A run that goes keeps its lock, unless ``force``, which wants a reason: then it is cancelled,
@@ -64,11 +64,11 @@ async def break_lock(
         if not row["cancelling"]:
             why = f"lock {key} was taken from it: {reason}"
             await cancel(db, row["run_id"], by=by, reason=why)
-    broken = await db.fetch(BREAK_LOCK, rows[0]["lock_id"], by, reason, force)
+    freed = await db.fetch(UNLOCK, rows[0]["lock_id"], by, reason, force)
     await grant(db, [rows[0]["lock_id"]])
-    taken = {row["run_id"] for row in broken}
+    taken = {row["run_id"] for row in freed}
     ended = {row["run_id"] for row in live} - taken
-    return Broken(
+    return Unlocked(
         runs=tuple(sorted(taken | ended)),
         stopping=tuple(row["run_id"] for row in live if row["run_id"] in taken),
     )

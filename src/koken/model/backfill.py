@@ -59,8 +59,10 @@ class BackfillPlan:
         """As plain values."""
         return {
             "job": self.job,
-            "schedule_id": str(self.schedule_id),
-            "schedule": self.schedule,
+            "schedule": str(self.schedule_id),
+            "name": self.schedule,
+            "words": self.words,
+            "timezone": self.timezone,
             "from": stamp(self.since),
             "to": stamp(self.until),
             "at_once": self.at_once,
@@ -71,6 +73,23 @@ class BackfillPlan:
             "kept": [{"why": why, "count": count} for why, count in self.kept.items()],
             "notes": list(self.notes),
         }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> BackfillPlan:
+        """What ``to_json`` gave."""
+        return cls(
+            job=plain["job"],
+            schedule_id=int(plain["schedule"]),
+            schedule=plain["name"],
+            words=plain["words"],
+            timezone=plain["timezone"],
+            since=datetime.fromisoformat(plain["from"]),
+            until=datetime.fromisoformat(plain["to"]),
+            at_once=plain["at_once"],
+            due=tuple(map(datetime.fromisoformat, plain["due"])),
+            kept={each["why"]: each["count"] for each in plain["kept"]},
+            notes=tuple(plain["notes"]),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +102,11 @@ class Backfilled:
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
         return {**self.plan.to_json(), "started": [str(run) for run in self.runs]}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Backfilled:
+        """What ``to_json`` gave."""
+        return cls(plan=BackfillPlan.from_json(plain), runs=tuple(map(int, plain["started"])))
 
 
 def sorted_out(

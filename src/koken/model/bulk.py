@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -71,3 +72,10 @@ class Bulk:
                 "finished_at": instant_of(plain["finished_at"]),
             }
         )
+
+
+def of_any(reason: str, run_id: int) -> str:
+    """Why a run was left as it is, as it holds for others too: without the number of the one."""
+    text = reason.removeprefix(f"run {run_id}: ")
+    text = re.sub(rf"^run {run_id}\b", "it", text)
+    return re.sub(rf"\b{run_id}\b", "RUN", text)

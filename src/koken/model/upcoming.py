@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from koken.errors import InvalidArguments
-from koken.model import expression, zones
+from koken.model import expression
 from koken.model.expression import Expression
 
 
@@ -31,22 +31,3 @@ def times(found: Expression, after: datetime, number: int) -> list[datetime]:
             break
         due.append(following)
     return due
-
-
-def instant(text: str, option: str) -> datetime:
-    """An instant that somebody gives as ``option``. Raises ``InvalidArguments``."""
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidArguments(
-            f"{option} is {text!r}; write it as 2026-03-08T00:00:00-05:00", {option: "is odd"}
-        ) from None
-    if found.utcoffset() is None:
-        raise InvalidArguments(
-            f"{option} {text!r} has no time zone; add one, such as {found.isoformat()}+00:00",
-            {option: "has no time zone"},
-        )
-    try:
-        return zones.within_years(found)
-    except ValueError as error:
-        raise InvalidArguments(f"{option}: {error}", {option: str(error)}) from None

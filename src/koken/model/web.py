@@ -8,15 +8,8 @@ from ipaddress import ip_network
 from typing import Any
 
 from koken.model.duration import seconds
+from koken.model.rights import EVERYWHERE, ROLES, Role
 
-ROLES = ("viewer", "operator", "admin")
-"""What people may do, from little to all."""
-SCOPES = ("read", "start", "operate", "administer")
-"""The rights that there are."""
-RIGHTS = {"viewer": SCOPES[:1], "operator": SCOPES[:3], "admin": SCOPES}
-"""Role → the rights that come with it."""
-EVERYWHERE = "*"
-"""Stands for every workspace."""
 ANYBODY = "*"
 """Among ``roles``: everybody who is vouched for."""
 MASKED = (
@@ -73,8 +66,13 @@ class Web:
         found: dict[str, str] = {}
         for name in (ANYBODY, *names):
             for workspace, role in self.roles.get(name, {}).items():
-                found[workspace] = max(found.get(workspace, role), role, key=ROLES.index)
+                found[workspace] = max(found.get(workspace, role), role, key=rank)
         return found
+
+
+def rank(role: str) -> int:
+    """How much a role allows, beside the others."""
+    return ROLES.index(Role(role))
 
 
 def read_web(value: Any, web: Web) -> Web:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import asyncpg
 
 from koken.errors import DatabaseUnreachable, DeclarationError, KokenError
-from koken.store.failures import TRANSIENT, UNREACHABLE, reaching, translate, unreachable
+from koken.store.failures import DEAD, TRANSIENT, UNREACHABLE, reaching, translate, unreachable
 from koken.store.statements import Statement, in_schema
 
 T = TypeVar("T")
@@ -69,6 +69,27 @@ class Transaction:
         await self.connection.execute(in_schema(text, self.schema), timeout=self.deadline)
 
 
+class Reader(Transaction):
+    """What only reads outside of a transaction, on a connection that may have died in its sleep.
+
+    Where the first statement finds it dead, that is asked again on a new one, this once.
+    """
+
+    renew: Callable[[], Awaitable[asyncpg.Connection[Any]]] | None = None
+
+    async def fetch_text(self, text: str, *args: Any) -> list[Row]:
+        """All rows of a statement that a view composed."""
+        renew, self.renew = self.renew, None
+        try:
+            return await super().fetch_text(text, *args)
+        except DEAD:
+            if renew is None:
+                raise
+            self.connection.terminate()
+            self.connection = await renew()
+            return await super().fetch_text(text, *args)
+
+
 class Database:
     """At most ``size`` connections to ``url``, opened when needed.
 
@@ -115,16 +136,19 @@ class Database:
         return connection
 
     @asynccontextmanager
-    async def session(self) -> AsyncIterator[Transaction]:
+    async def session(self, *, reads: bool = False) -> AsyncIterator[Transaction]:
         """A connection, outside of a transaction; closed for good when anything goes wrong."""
         async with self.places:
             home = self.idle
+            idle = self.take()
             with reaching():
-                connection = self.take() or await self.connect()
+                connection = idle or await self.connect()
+            session = Reader(connection, self.schema, self.deadline)
+            session.renew = self.connect if idle and reads else None
             healthy = False
             try:
                 with reaching():
-                    yield Transaction(connection, self.schema, self.deadline)
+                    yield session
                 healthy = True
             except asyncpg.PostgresError as error:
                 healthy = True
@@ -132,9 +156,10 @@ class Database:
             except DatabaseUnreachable:
                 raise
             except KokenError:
-                healthy = not connection.is_in_transaction()
+                healthy = not session.connection.is_in_transaction()
                 raise
             finally:
+                connection = session.connection
                 if healthy and home is self.idle and not connection.is_closed():
                     home.append(connection)
                 else:
@@ -163,12 +188,14 @@ class Database:
             await session.execute("commit")
 
     @asynccontextmanager
-    async def place(self, *, alone: bool) -> AsyncIterator[Transaction]:
+    async def place(self, *, alone: bool, reads: bool = False) -> AsyncIterator[Transaction]:
         """Where to send statements that belong together, or one that stands alone.
 
         Behind a pooler each goes into a transaction: only that is sure to stay with one server.
+        ``reads``: what is sent changes nothing, so that it may be sent twice.
         """
-        async with self.session() if alone and not self.pooled else self.transaction() as tx:
+        single = alone and not self.pooled
+        async with self.session(reads=reads) if single else self.transaction() as tx:
             yield tx
 
     def preamble(self) -> str:

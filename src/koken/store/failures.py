@@ -30,6 +30,14 @@ TRANSIENT = (
     asyncpg.LockNotAvailableError,
     asyncpg.InvalidCachedStatementError,  # a program's table has changed since we last read it
 )
+DEAD = (
+    # the server has ended the connection, before or while something was sent
+    ConnectionError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InternalClientError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+)
 UNREACHABLE = (
     # the server cannot do it now, whatever it was: tried again later, it may go
     OSError,

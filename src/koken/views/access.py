@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from koken.model.names import folded
 from koken.model.run import stamp
 from koken.store.database import Database
 from koken.views.reading import rows
 
+MOST = 1000
+"""Users or tokens on one page."""
 USERS = """
 select u.id, u.name, u.issuer, u.created_at, u.created_by, u.signed_in_at, u.disabled_at,
        (select json_object_agg(coalesce(w.name, '*'), m.role)
@@ -21,11 +24,11 @@ select u.id, u.name, u.issuer, u.created_at, u.created_by, u.signed_in_at, u.dis
        (select count(*) from koken.session s
          where s.user_id = u.id and s.expires_at > koken.now()) as sessions
   from koken.user u
- where $1::text[] is null
+ where u.folded > $2 and ($1::text[] is null
     or exists (select from koken.membership m left join koken.workspace w on w.id = m.workspace_id
-                where m.user_id = u.id and (m.workspace_id is null or w.name = any($1)))
- order by lower(u.name)
- limit 1000
+                where m.user_id = u.id and (m.workspace_id is null or w.name = any($1))))
+ order by u.folded
+ limit $3
 """
 TOKENS = """
 select t.id, t.name, t.hint, coalesce(w.name, '*') as workspace, t.scopes, t.created_at,
@@ -34,16 +37,18 @@ select t.id, t.name, t.hint, coalesce(w.name, '*') as workspace, t.scopes, t.cre
   from koken.token t left join koken.workspace w on w.id = t.workspace_id
  where ($1::text[] is null or w.name = any($1)) and ($2 or t.revoked_at is null)
    and (t.workspace_id is null or w.id is not null)
+   and (t.revoked_at is not null, lower(t.name), t.id) > ($3, lower($4), $5)
  order by t.revoked_at is not null, lower(t.name), t.id
- limit 1000
+ limit $6
 """
 SESSIONS = """
 select left(encode(s.hash, 'hex'), 16) as id, u.name as user, s.created_at, s.seen_at,
        s.expires_at, s.address, s.agent
   from koken.session s join koken.user u on u.id = s.user_id
- where lower(u.name) = lower($1) and s.expires_at > koken.now() and u.disabled_at is null
- order by s.seen_at desc
- limit 200
+ where ($1::text is null or u.folded = $1)
+   and s.expires_at > koken.now() and u.disabled_at is null
+ order by s.seen_at desc, s.hash
+ limit $2
 """
 BROWSERS = (
     ("Edg", "Edge"),
@@ -153,26 +158,38 @@ def plain(row: Any, **changes: Any) -> dict[str, Any]:
     return {**found, "id": str(row.id), **changes}
 
 
-async def users(db: Database, workspaces: Collection[str] | None = None) -> list[UserRow]:
+async def users(
+    db: Database, workspaces: Collection[str] | None = None, *, after: str = "", limit: int = MOST
+) -> list[UserRow]:
     """Users by name; where ``workspaces`` are given, only those who may do something there.
 
-    Of these only the roles there and everywhere are told.
+    Of these only the roles there and everywhere are told. ``after``: the last name of the page
+    before.
     """
-    found = await rows(db, USERS, names(workspaces))
+    found = await rows(db, USERS, names(workspaces), folded(after), limit)
     return [UserRow(**{**dict(row), "roles": json.loads(row["roles"] or "{}")}) for row in found]
 
 
 async def tokens(
-    db: Database, workspaces: Collection[str] | None = None, *, revoked: bool = False
+    db: Database,
+    workspaces: Collection[str] | None = None,
+    *,
+    revoked: bool = False,
+    after: tuple[bool, str, int] = (False, "", 0),
+    limit: int = MOST,
 ) -> list[TokenRow]:
-    """Tokens by name; where ``workspaces`` are given, only those that are good there alone."""
-    found = await rows(db, TOKENS, names(workspaces), revoked)
+    """Tokens by name; where ``workspaces`` are given, only those that are good there alone.
+
+    ``after``: of the last of the page before, whether it was revoked, its name and its number.
+    """
+    found = await rows(db, TOKENS, names(workspaces), revoked, *after, limit)
     return [TokenRow(**{**dict(row), "scopes": tuple(row["scopes"])}) for row in found]
 
 
-async def sessions(db: Database, user: str) -> list[SessionRow]:
-    """Where somebody is signed in, the last seen first."""
-    return [SessionRow(**dict(row)) for row in await rows(db, SESSIONS, user)]
+async def sessions(db: Database, user: str | None = None, *, limit: int = 200) -> list[SessionRow]:
+    """Where somebody is signed in, or everybody; the last seen first."""
+    whose = None if user is None else folded(user)
+    return [SessionRow(**dict(row)) for row in await rows(db, SESSIONS, whose, limit)]
 
 
 def names(workspaces: Collection[str] | None) -> list[str] | None:

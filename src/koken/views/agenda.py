@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+from koken.errors import DeclarationError
 from koken.model.schedule import Schedule
 from koken.store.database import Database, Row
 from koken.views.marks import Mark
@@ -107,6 +108,11 @@ class Agenda:
         return max(ahead, key=lambda pile: pile.count, default=None)
 
 
+def verdict(name: str) -> Mark:
+    """How a verdict is marked."""
+    return VERDICTS.get(name, PLANNED)
+
+
 async def agenda(db: Database, *, workspace: str, now: datetime) -> Agenda:
     """The strip of a workspace at ``now``."""
     begin = floor(now - BEHIND)
@@ -131,7 +137,7 @@ def drawn(
                 at=max(tick["due_at"], begin),
                 until=min(tick["until_at"], now),
                 count=tick["count"],
-                mark=VERDICTS.get(tick["verdict"], PLANNED),
+                mark=verdict(tick["verdict"]),
                 job=job,
             )
         )
@@ -213,7 +219,7 @@ def computed(declared: str, hour: datetime) -> tuple[datetime, ...]:
     try:
         schedule = Schedule.from_json(json.loads(declared))
         found = schedule.due_between(hour, hour + AHEAD + timedelta(hours=1), OFTEN + 1)
-    except Exception:
+    except (DeclarationError, ValueError, OverflowError):
         # one that cannot be computed any more is told of in the list, with the reason
         return ()
     return tuple(time.astimezone(UTC) for time in found)

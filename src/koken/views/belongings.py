@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from koken.model import codec
@@ -14,20 +16,62 @@ CHILDREN = f"""
 select {COLUMNS} from {TABLES}
  where r.parent_id = $1 and r.id > $2 order by r.id limit $3
 """
-CHECKPOINTS = """
-select c.key, c.value::text as value, c.lease, c.at from koken.checkpoint c
- where c.run_id = $1 and c.key > $2 order by c.key limit $3
+MOST = 500
+LONGEST, LONGEST_ITEM = 20_000, 1_000
+"""Characters of a value, and of an item, that a page for people shows."""
+HANDLE = f"left(l.handle::text, {LONGEST_ITEM})"
+CHECKPOINT = (
+    "select c.key, {} as value, c.lease, c.at{} from koken.checkpoint c where c.run_id = $1"
+)
+CHECKPOINTS = f"""
+{CHECKPOINT.format("c.value::text", "")} and c.key > $2 order by c.key limit $3
 """
-LEDGER = """
-select l.key, l.no, l.state, l.item::text as item, l.handle::text as handle, l.submits,
-       l.submitted_at, l.error, l.updated_at
-  from koken.ledger l
- where l.run_id = $1 and (l.key, l.no) > ($2, $3::int) order by l.key, l.no limit $4
+FIRST_CHECKPOINTS = f"""
+{CHECKPOINT.format(f"left(c.value::text, {LONGEST})", ", length(c.value::text) as size")}
+ order by c.at, c.key limit {MOST + 1}
+"""
+ITEM = """
+select l.key, l.no, l.state, {} as item, {} as handle, l.submits, l.submitted_at, l.error,
+       l.updated_at
+  from koken.ledger l where l.run_id = $1"""
+LEDGER = f"""{ITEM.format("l.item::text", "l.handle::text")}
+   and (l.key, l.no) > ($2, $3::int) order by l.key, l.no limit $4
+"""
+FIRST_LEDGER = f"""{ITEM.format(f"left(l.item::text, {LONGEST_ITEM})", HANDLE)}
+ order by (l.state = 'done'), l.key, l.no limit {MOST + 1}
 """
 SIGNALS = """
 select s.id, s.name, s.value::text as value, s.by, s.at, s.taken_by, s.refused from koken.signal s
  where s.run_id = $1 and s.id > $2 order by s.id limit $3
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointRow:
+    """A value that a run has kept for its next attempt."""
+
+    key: str
+    value: str
+    """As JSON text, its beginning where it is long."""
+    size: int
+    """Characters of the whole."""
+    lease: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRow:
+    """An item of a map, or an operation elsewhere."""
+
+    key: str
+    no: int
+    state: str
+    item: str | None
+    handle: str | None
+    submits: int
+    submitted_at: datetime | None
+    error: str | None
+    updated_at: datetime
 
 
 async def children(db: Database, run_id: int, *, after: int = 0, limit: int) -> list[Run[Any]]:
@@ -48,6 +92,18 @@ async def ledger(
     """Work elsewhere, a line for each item, by key and number."""
     found = await rows(db, LEDGER, run_id, *after, limit)
     return [plain(row, "item", "handle") for row in found]
+
+
+async def first_checkpoints(db: Database, run_id: int) -> list[CheckpointRow]:
+    """What a body has recorded, oldest first, for people to look at; one more than ``MOST`` where
+    there are more."""
+    return [CheckpointRow(**dict(row)) for row in await rows(db, FIRST_CHECKPOINTS, run_id)]
+
+
+async def first_ledger(db: Database, run_id: int) -> list[LedgerRow]:
+    """Work elsewhere, for people to look at, what is not done first; one more than ``MOST`` where
+    there are more."""
+    return [LedgerRow(**dict(row)) for row in await rows(db, FIRST_LEDGER, run_id)]
 
 
 async def signals(db: Database, run_id: int, *, after: int = 0, limit: int) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from koken.errors import InvalidArguments, NotFound
-from koken.model.bulk import Bulk, BulkVerb
+from koken.model.bulk import Bulk, BulkVerb, of_any
 from koken.model.run import Run
 from koken.model.states import State
 from koken.store.database import Database
@@ -46,6 +46,9 @@ select b.id, b.verb, b.query, b.rate, b.by, b.reason, b.state, b.stopped_reason,
      where x.bulk_id = b.id) m on true
  where w.name = $1 and ($2::bigint is null or b.id = $2) and ($4::bigint is null or b.id < $4)
  order by b.id desc limit $3
+"""
+REFUSALS = """
+select run_id, refusal from koken.bulk_run where bulk_id = $1 and refusal is not null
 """
 JOBS = """
 select j.name, count(*) as n from koken.run r join koken.job j on j.id = r.job_id
@@ -110,3 +113,9 @@ async def bulk(db: Database, bulk_id: int, *, workspace: str) -> Bulk:
     if not found:
         raise NotFound(f"there is no bulk {bulk_id}; `koken bulk` lists them")
     return Bulk(**dict(found[0]))
+
+
+async def refusals(db: Database, bulk_id: int) -> Counter[str]:
+    """Why runs of a bulk were left as they are, and how many for each reason."""
+    found = await rows(db, REFUSALS, bulk_id)
+    return Counter(of_any(row["refusal"], row["run_id"]) for row in found)

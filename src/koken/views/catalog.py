@@ -9,51 +9,66 @@ from functools import lru_cache
 from typing import Any
 
 from koken.errors import NotFound
-from koken.model.run import stamp
+from koken.model.run import stamp, text_of
 from koken.model.schedule import Schedule
 from koken.store.database import Database
 from koken.views.reading import rows
 
 JOBS = """
-select j.id, j.name, v.number as version, v.spec::text as spec, q.name as queue, j.retired_at,
-       (select min(s.next_at) from koken.schedule s where s.job_id = j.id and s.workspace_id = w.id
-          and s.retired_at is null and s.paused_at is null) as next_at,
-       exists (select from koken.schedule s where s.job_id = j.id and s.workspace_id = w.id
-          and s.retired_at is null and s.paused_at is not null) as paused,
+with page as materialized (
+  select j.id, j.name, j.retired_at, w.id as workspace_id, v.number, v.spec, v.queue_id
+    from koken.job j
+    join koken.job_version v on v.id = j.version_id
+    join koken.workspace w on w.name = $1
+   where j.workspace_id in (2, w.id) and (j.retired_at is null or $2)
+     and not exists (select from unnest($3::text[]) word where position(
+           word in lower(j.name || ' ' || split_part(v.spec ->> 'description', E'\n', 1))) = 0)
+     and ($4::text is null or v.spec -> 'tags' ? $4)
+     and ($5::text is null or v.spec ->> 'owner' = $5)
+     and ($6::text is null or (j.name, j.id) > ($6, $7::int))
+   order by j.name, j.id limit $8::int)
+select j.id, j.name, j.number as version, j.spec::text as spec, q.name as queue, j.retired_at,
+       (select min(s.next_at) from koken.schedule s
+         where s.job_id = j.id and s.workspace_id = j.workspace_id
+           and s.retired_at is null and s.paused_at is null) as next_at,
+       exists (select from koken.schedule s
+                where s.job_id = j.id and s.workspace_id = j.workspace_id
+                  and s.retired_at is null and s.paused_at is not null) as paused,
        l.id as last_id, l.state as last_state, l.finished_at as last_finished_at,
        l.created_at as last_created_at
-  from koken.job j
-  join koken.job_version v on v.id = j.version_id
-  join koken.queue q on q.id = v.queue_id
-  join koken.workspace w on w.name = $1
+  from page j
+  join koken.queue q on q.id = j.queue_id
   left join lateral (
     select r.id, r.state, r.finished_at, r.created_at from koken.run r
-     where r.workspace_id = w.id and r.job_id = j.id and r.parent_id is null
+     where r.workspace_id = j.workspace_id and r.job_id = j.id and r.parent_id is null
        -- true anyway; makes a job's own index look better than walking down all runs
        and r.job_id between j.id and j.id
      order by r.id desc limit 1) l on true
- where j.workspace_id in (2, w.id) and (j.retired_at is null or $2)
- order by j.name
+ order by j.name, j.id
 """
 SCHEDULES = """
-select s.id, j.name as job, s.name, s.declared::text as declared, s.expression, s.timezone,
-       s.catchup,
+with page as materialized (
+  select s.*, j.name as job, v.overlap
+    from koken.schedule s
+    join koken.job j on j.id = s.job_id
+    join koken.job_version v on v.id = j.version_id
+    join koken.workspace w on w.id = s.workspace_id
+   where w.name = $1 and s.retired_at is null and ($2::text is null or j.name = $2)
+     and ($3::int is null or s.id = $3)
+     and ($4::text is null or (j.name, s.name, s.id) > ($4, $5, $6::int))
+   order by j.name, s.name, s.id limit $7::int)
+select s.id, s.job, s.name, s.declared::text as declared, s.expression, s.timezone, s.catchup,
        s.paused_at, s.paused_by, s.pause_reason, s.next_at, s.problem, t.due_at as last_due_at,
-       t.verdict as last_verdict, t.reason as last_reason, v.overlap
-  from koken.schedule s
-  join koken.job j on j.id = s.job_id
-  join koken.job_version v on v.id = j.version_id
-  join koken.workspace w on w.id = s.workspace_id
+       t.verdict as last_verdict, t.reason as last_reason, s.overlap
+  from page s
   left join lateral (
     select due_at, verdict, reason from koken.tick
      where schedule_id = s.id order by due_at desc limit 1) t on true
- where w.name = $1 and s.retired_at is null and ($2::text is null or j.name = $2)
-   and ($3::int is null or s.id = $3)
- order by j.name, s.name
+ order by s.job, s.name, s.id
 """
 TICKS = """
 select t.due_at, t.until_at, t.count, t.verdict, t.reason, t.run_id, t.blocker_id, t.fired_at,
-       s.name as schedule, s.expression, s.timezone, r.state as run_state
+       s.id as schedule_id, s.name as schedule, s.expression, s.timezone, r.state as run_state
   from koken.schedule s
   join koken.job j on j.id = s.job_id
   join koken.workspace w on w.id = s.workspace_id
@@ -71,6 +86,7 @@ select t.due_at, t.until_at, t.count, t.verdict, t.reason, t.run_id, t.blocker_i
 class JobRow:
     """A job with its last run and its next time."""
 
+    id: int
     name: str
     version: int
     description: str
@@ -96,7 +112,7 @@ class JobRow:
             "owner": self.owner,
             "tags": list(self.tags),
             "queue": self.queue,
-            "schedules": list(self.schedules),
+            "expressions": list(self.schedules),
             "next_at": stamp(self.next_at),
             "paused": self.paused,
             "last_run": None
@@ -152,28 +168,55 @@ class TickRow:
     run_id: int | None
     blocker_id: int | None
     fired_at: datetime
+    schedule_id: int
     schedule: str
+    """Its name."""
     expression: str
     timezone: str
     run_state: str | None
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
-        plain = {name: getattr(self, name) for name in self.__slots__}
-        for name in ("due_at", "until_at", "fired_at"):
-            plain[name] = stamp(plain[name])
-        for name in ("run_id", "blocker_id"):
-            plain[name] = None if plain[name] is None else str(plain[name])
-        return plain
+        return {
+            "due_at": stamp(self.due_at),
+            "last_at": stamp(self.until_at),
+            "count": self.count,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "run": text_of(self.run_id),
+            "run_state": self.run_state,
+            "blocker": text_of(self.blocker_id),
+            "fired_at": stamp(self.fired_at),
+            "schedule": str(self.schedule_id),
+            "name": self.schedule,
+            "expression": self.expression,
+            "timezone": self.timezone,
+        }
 
 
-async def jobs(db: Database, *, workspace: str, retired: bool = False) -> list[JobRow]:
-    """All jobs, by name."""
+async def jobs(
+    db: Database,
+    *,
+    workspace: str,
+    retired: bool = False,
+    text: str = "",
+    tag: str = "",
+    owner: str = "",
+    after: tuple[str | None, int] = (None, 0),
+    limit: int | None = None,
+) -> list[JobRow]:
+    """Jobs by name: all of them, or a page that begins ``after`` a name and a number.
+
+    The words of ``text`` are looked for in the name and in the first line of what is said of it.
+    """
+    words = text.lower().split()
+    asked = (words, tag or None, owner or None, *after, limit)
     found = []
-    for row in await rows(db, JOBS, workspace, retired):
+    for row in await rows(db, JOBS, workspace, retired, *asked):
         spec = json.loads(row["spec"])
         found.append(
             JobRow(
+                id=row["id"],
                 name=row["name"],
                 version=row["version"],
                 description=spec["description"],
@@ -194,11 +237,20 @@ async def jobs(db: Database, *, workspace: str, retired: bool = False) -> list[J
 
 
 async def schedules(
-    db: Database, *, workspace: str, job: str | None = None, number: int | None = None
+    db: Database,
+    *,
+    workspace: str,
+    job: str | None = None,
+    number: int | None = None,
+    after: tuple[str | None, str, int] = (None, "", 0),
+    limit: int | None = None,
 ) -> list[ScheduleRow]:
-    """All schedules by job; those of one job, or the one of that ``number``."""
+    """All schedules by job; those of one job, or the one of that ``number``.
+
+    A page of them begins ``after`` a job, a name and a number.
+    """
     found = []
-    for row in await rows(db, SCHEDULES, workspace, job, number):
+    for row in await rows(db, SCHEDULES, workspace, job, number, *after, limit):
         values = dict(row)
         told = in_words(values.pop("declared"))
         values["overlap"] = values["overlap"] or "skip_if_running"

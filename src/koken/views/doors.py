@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from koken.model.names import folded
 from koken.store.database import Database
 from koken.views.reading import rows
 
@@ -33,7 +34,7 @@ select u.name, s.seen_at < koken.now() - interval '1 minute' as long_unseen,
 """
 USER = """
 select id, name, password from koken.user
- where lower(name) = lower($1) and disabled_at is null and password is not null
+ where folded = $1 and disabled_at is null and password is not null
 """
 
 
@@ -105,6 +106,6 @@ async def session(db: Database, digest: bytes) -> Session | None:
 
 async def user(db: Database, name: str) -> User | None:
     """Somebody who may sign in with a password."""
-    for row in await rows(db, USER, name):
+    for row in await rows(db, USER, folded(name)):
         return User(**dict(row))
     return None

@@ -9,16 +9,20 @@ from datetime import datetime
 from typing import Any
 
 from koken.model.run import stamp
-from koken.store.database import Database
+from koken.store.database import Database, Row
 from koken.views.query import Conditions
 from koken.views.reading import reading, rows
 
-MOST = 500
-OF_RUN = """
+MOST = 1001
+"""Rows at once: a page of the API, and one that tells whether there are more."""
+COLUMNS = "e.id, e.at, e.verb, e.by, e.reason, e.detail::text as detail"
+OF_RUN = f"""
 select * from (
-  select e.id, e.at, e.verb, e.by, e.reason, e.detail::text as detail
-    from koken.event e where e.run_id = $1 order by e.id desc limit $2) x
+  select {COLUMNS} from koken.event e where e.run_id = $1 order by e.id desc limit $2) x
  order by id
+"""
+OF_RUN_FROM = f"""
+select {COLUMNS} from koken.event e where e.run_id = $1 and e.id > $3 order by e.id limit $2
 """
 # What concerns no workspace alone: a job or a queue that all of them use is everybody's business.
 OF_WORKSPACE = """
@@ -42,6 +46,7 @@ SHARED = "(e.job_id is not null or e.detail ? 'queue')"
 class EventRow:
     """One thing that somebody did."""
 
+    id: int
     at: datetime
     verb: str
     by: str
@@ -51,6 +56,7 @@ class EventRow:
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
         return {
+            "id": str(self.id),
             "at": stamp(self.at),
             "verb": self.verb,
             "by": self.by,
@@ -63,7 +69,6 @@ class EventRow:
 class PlacedEvent(EventRow):
     """One thing that somebody did, and what it was about."""
 
-    id: int
     workspace: str
     """GLOBAL for what concerns no workspace alone."""
     job: str | None
@@ -72,26 +77,26 @@ class PlacedEvent(EventRow):
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
         return {
-            "id": str(self.id),
+            **EventRow.to_json(self),
             "workspace": self.workspace,
             "job": self.job,
             "run": None if self.run_id is None else str(self.run_id),
-            **EventRow.to_json(self),
         }
 
 
 async def of_run(db: Database, run_id: int, *, limit: int = 100) -> list[EventRow]:
     """The last things done to a run, oldest first."""
-    return [
-        EventRow(
-            at=row["at"],
-            verb=row["verb"],
-            by=row["by"],
-            reason=row["reason"],
-            detail=json.loads(row["detail"]),
-        )
-        for row in await rows(db, OF_RUN, run_id, limit)
-    ]
+    return [event_of(row) for row in await rows(db, OF_RUN, run_id, limit)]
+
+
+async def of_run_from(db: Database, run_id: int, *, after: int = 0, limit: int) -> list[EventRow]:
+    """A page of what was done to a run, oldest first; ``after``: the last of the page before."""
+    return [event_of(row) for row in await rows(db, OF_RUN_FROM, run_id, limit, after)]
+
+
+def event_of(row: Row) -> EventRow:
+    """An event from its row."""
+    return EventRow(**{**dict(row), "detail": json.loads(row["detail"])})
 
 
 async def of_workspace(

@@ -6,7 +6,8 @@ from koken.config import Config
 from koken.store import migrate
 from koken.store.database import Database
 from koken.views import findings, floor, health
-from koken.views.findings import FAR_BACK, LATE, LONG_OPEN, Finding
+from koken.views.findings import FAR_BACK, LONG_OPEN, Finding
+from koken.views.lateness import LATE
 from koken.views.words import address
 
 

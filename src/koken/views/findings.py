@@ -29,8 +29,6 @@ MANY_DEAD = 200_000
 """Dead rows among the runs from which on they cost time, if they are half as many as live ones."""
 SILENT = 30.0
 """Seconds without a beat."""
-LATE = 120.0
-"""Seconds after which a schedule should have fired."""
 
 
 @dataclass(frozen=True, slots=True)

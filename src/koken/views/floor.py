@@ -33,11 +33,12 @@ select q.name, q.paused_at, q.paused_by, q.pause_reason, q.max_running, q.rate, 
 WORKERS = """
 select k.id, k.name, k.host, k.pid, k.app, k.version, k.queues::text as queues, k.slots, k.busy,
        k.started_at, k.beat_at, k.suspect_at, k.lost_at, k.stopped_at, k.draining_at,
-       extract(epoch from koken.now() - k.beat_at)::float8 as silent_for
+       extract(epoch from koken.now() - k.beat_at)::float8 as silent_for,
+       k.cleared_at is not null as cleared
   from koken.worker k
- where $1 or k.cleared_at is null
+ where ($1 or k.cleared_at is null) and (k.cleared_at is not null, k.id) > ($2, $3)
  order by k.cleared_at is not null, k.id
- limit 500
+ limit $4
 """
 AT_WORK = """
 select r.worker_id, r.id as run_id, coalesce(r.root_id, r.id) as root_id, j.name as job, r.step,
@@ -125,12 +126,15 @@ class WorkerRow:
     """Seconds since its last beat."""
     standing: str
     """live, draining, suspect, lost, stopped."""
+    cleared: bool = False
+    """Whether it is gone, and nobody has to look after its runs any more."""
     runs: tuple[AtWork, ...] | None = None
     """What it carries out in one workspace; None where nobody has asked for one."""
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
-        plain = {name: getattr(self, name) for name in self.__slots__ if name != "runs"}
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        del plain["runs"], plain["cleared"]
         if self.runs is not None:
             plain["runs"] = [each.to_json() for each in self.runs]
         plain["id"] = str(self.id)
@@ -155,14 +159,20 @@ async def queues(
 
 
 async def workers(
-    db: Database, *, gone: bool = False, workspace: str | None = None
+    db: Database,
+    *,
+    gone: bool = False,
+    workspace: str | None = None,
+    after: tuple[bool, int] = (False, 0),
+    limit: int = 500,
 ) -> list[WorkerRow]:
-    """Live workers; with ``gone`` also those that have left or were lost.
+    """Live workers; with ``gone`` also those that have left or were lost, after the others.
 
-    With ``workspace``, each has what it carries out there, and is as busy as that.
+    With ``workspace``, each has what it carries out there, and is as busy as that. ``after``: of
+    the last of the page before, whether it was gone, and its number.
     """
     async with reading(db) as session:
-        found = await session.fetch_text(WORKERS, gone)
+        found = await session.fetch_text(WORKERS, gone, *after, limit)
         if workspace is None:
             return [worker_of(row, None) for row in found]
         going = await session.fetch_text(AT_WORK, [row["id"] for row in found], workspace)

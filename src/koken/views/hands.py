@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from koken.store.database import Row, Transaction
+from koken.views.lateness import LATE
 
 MOST = 20
 """Lines of one kind."""
-OVERDUE = 60.0
-"""Seconds after its time from which on a schedule is late."""
 SLOW = 1.5
 """A run is late that takes so many times what all but a few of its job's runs took."""
 LONG = 3600.0
@@ -270,7 +269,7 @@ async def undoing(session: Transaction, workspace: str) -> Sequence[Undoing]:
 
 async def late_schedules(session: Transaction, workspace: str) -> Sequence[LateSchedule]:
     """Schedules that should have fired."""
-    found = await session.fetch_text(LATE_SCHEDULES, workspace, OVERDUE, MOST)
+    found = await session.fetch_text(LATE_SCHEDULES, workspace, LATE, MOST)
     return [LateSchedule(**dict(row)) for row in found]
 
 

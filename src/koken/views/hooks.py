@@ -18,8 +18,9 @@ select h.id, h.name, w.name as workspace, h.job, h.scheme, h.argument, h.salt, h
   from koken.hook h join koken.workspace w on w.id = h.workspace_id
  where h.removed_at is null and ($1::text[] is null or w.name = any($1))
    and ($2::text is null or h.name = $2)
+   and h.name > $3
  order by h.name
- limit 1000
+ limit $4
 """
 NAMES = """
 select v.argument_names as names
@@ -64,15 +65,17 @@ class HookRow:
         }
 
 
-async def hooks(db: Database, workspaces: Collection[str] | None = None) -> list[HookRow]:
-    """Hooks by name, of these workspaces; None: of all."""
+async def hooks(
+    db: Database, workspaces: Collection[str] | None = None, *, after: str = "", limit: int = 1000
+) -> list[HookRow]:
+    """Hooks by name, of these workspaces; None: of all. A page begins ``after`` a name."""
     names = None if workspaces is None else list(workspaces)
-    return [HookRow(**dict(row)) for row in await rows(db, HOOKS, names, None)]
+    return [HookRow(**dict(row)) for row in await rows(db, HOOKS, names, None, after, limit)]
 
 
 async def hook(db: Database, name: str) -> HookRow | None:
     """The hook of that name, if there is one."""
-    for row in await rows(db, HOOKS, None, name):
+    for row in await rows(db, HOOKS, None, name, "", 1):
         return HookRow(**dict(row))
     return None
 

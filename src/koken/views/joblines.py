@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from koken.store.database import Database, Row, Transaction
-from koken.views.hands import OVERDUE
+from koken.views.lateness import LATE
 from koken.views.query import WORD, Conditions, escaped, refused, unquoted
 from koken.views.reading import reading
 from koken.views.strips import Strip
@@ -173,7 +173,7 @@ async def job_page(
         left = [row for row in judged if not wanted.health or row["health"] in wanted.health]
         rest = [row for row in left if not after or place(row) > placed(after)]
         shown = rest[:limit]
-        lines = await session.fetch_text(LINES, workspace, [row["id"] for row in shown], OVERDUE)
+        lines = await session.fetch_text(LINES, workspace, [row["id"] for row in shown], LATE)
         known = bool(judged) or bool(await session.fetch_text(ANY, workspace))
     more = {row["id"]: row for row in lines}
     return JobPage(
@@ -191,7 +191,7 @@ async def judge(session: Transaction, wanted: Wanted, workspace: str, owner: str
     values = wanted.jobs.parameters
     places = {name: len(values) + at for at, name in enumerate(("owner", "workspace", "grace"), 1)}
     text = JUDGED.format(where=wanted.jobs.text, **places)
-    found = await session.fetch_text(text, *values, owner, workspace, OVERDUE)
+    found = await session.fetch_text(text, *values, owner, workspace, LATE)
     return sorted(found, key=place)
 
 

@@ -5,36 +5,54 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, get_args
 
 from koken.errors import InvalidArguments, NotFound
 from koken.model.run import stamp
 from koken.store.database import Database, Row
 from koken.views.reading import reading, rows
 
-KINDS = ("lock", "subject", "overlap", "backfill")
+Kind = Literal["lock", "subject", "overlap", "backfill"]
 """A job's or a step's lock, a subject, a queueing overlap rule, the pace of a backfill."""
-MOST = 500
+KINDS: tuple[Kind, ...] = get_args(Kind)
+MOST = 1001
+"""Rows at once: a page of the API, and one that tells whether there are more."""
 FIRST = 5
 """Of those in line, so many are named."""
 HOLDERS = 20
 """Of those that have it, so many are named."""
+# From the holds, of which there are as many as runs that have or want something now: locks stay
+# when nobody holds them. A line may be long: of each its lock alone is read, from one to the next.
 LOCKS = """
-select k.id, k.kind, k.key, k.max_holders, h.since, h.held, w.waiting
-  from koken.lock k
-  join koken.workspace s on s.id = k.workspace_id
- cross join lateral (
-   select min(granted_at) as since, count(*) as held from koken.hold
-    where lock_id = k.id and granted_at is not null) h
- cross join lateral (
-   select count(*) as waiting from (
-     select from koken.hold where lock_id = k.id and granted_at is null limit 1001) x) w
- where s.name = $1 and (h.held > 0 or w.waiting > 0)
-   and ($2::text is null or k.kind = $2) and ($3::text is null or k.key = $3)
-   and (coalesce(h.since, 'infinity'), k.id) > (
-     coalesce($4, case when $5::bigint = 0 then timestamptz '-infinity' else 'infinity' end), $5)
- order by coalesce(h.since, 'infinity'), k.id
- limit $6
+with recursive here as materialized (select id from koken.workspace where name = $1),
+lines as (
+  (select lock_id from koken.hold where granted_at is null order by lock_id limit 1)
+  union all
+  select (select h.lock_id from koken.hold h
+           where h.granted_at is null and h.lock_id > l.lock_id order by h.lock_id limit 1)
+    from lines l where l.lock_id is not null),
+granted as materialized (
+  select lock_id, min(granted_at) as since, count(*) as held
+    from koken.hold where granted_at is not null group by lock_id),
+page as materialized (
+  select k.id, k.kind, k.key, k.max_holders, g.since, coalesce(g.held, 0) as held
+    from granted g
+    full join (select lock_id from lines where lock_id is not null) l using (lock_id)
+   cross join lateral (
+     select * from koken.lock o where o.id = lock_id and o.workspace_id = (select id from here)
+     offset 0) k
+   where ($2::text is null or k.kind = $2) and ($3::text is null or k.key = $3)
+     and (coalesce(g.since, 'infinity'), k.id) > (
+       coalesce($4, case when $5::bigint = 0 then timestamptz '-infinity' else 'infinity' end), $5)
+     and ($7::float8 is null
+          or (l.lock_id is not null and g.since < koken.now() - make_interval(secs => $7)))
+   order by coalesce(g.since, 'infinity'), k.id
+   limit $6)
+select p.*, (select count(*) from (
+         select from koken.hold
+          where lock_id = p.id and granted_at is null limit 1001) x) as waiting
+  from page p
+ order by coalesce(p.since, 'infinity'), p.id
 """
 HOLDS = """
 select k.id as lock_id, h.granted_at, h.mode, r.id as run_id, r.state, r.step, j.name as job,
@@ -61,6 +79,7 @@ select r.overlap_key as key, r.id as run_id, j.name as job, r.state, r.overlap a
    and r.overlap_scope = 'live' and r.overlap_key is not null
    and r.state in ('blocked', 'ready', 'running', 'waiting')
    and coalesce(r.started_at, r.created_at) <= koken.now() - make_interval(secs => $2::float8)
+   and ($4::timestamptz is null or (coalesce(r.started_at, r.created_at), r.id) > ($4, $5::bigint))
 union all
 select k.key, r.id, j.name, r.state, r.overlap, h.granted_at
   from koken.lock k
@@ -69,6 +88,7 @@ select k.key, r.id, j.name, r.state, r.overlap, h.granted_at
   join koken.job j on j.id = r.job_id
  where k.workspace_id = (select id from koken.workspace where name = $1) and k.kind = 'overlap'
    and h.granted_at <= koken.now() - make_interval(secs => $2::float8)
+   and ($4::timestamptz is null or (h.granted_at, r.id) > ($4, $5::bigint))
  order by since, run_id
  limit $3
 """
@@ -109,8 +129,7 @@ class LockRow:
     """A lock that somebody has or wants."""
 
     id: int
-    kind: str
-    """lock, subject, overlap or backfill."""
+    kind: Kind
     key: str
     limit: int
     since: datetime | None
@@ -175,18 +194,20 @@ async def locks(
     key: str | None = None,
     limit: int = 100,
     after: tuple[datetime | None, int] | None = None,
+    in_the_way: float | None = None,
 ) -> list[LockRow]:
     """Locks that somebody has or wants, those held longest first.
 
-    ``after``: the instant and the number of the last one of the page before. Raises
-    ``InvalidArguments`` for a kind that there is not.
+    ``in_the_way``: only those held for longer than so many seconds while others wait. ``after``:
+    the instant and the number of the last one of the page before. Raises ``InvalidArguments`` for
+    a kind that there is not.
     """
     if kind is not None and kind not in KINDS:
         raise InvalidArguments(f"kind is {kind!r}; there are {', '.join(KINDS)}", {"kind": "odd"})
     since, number = (None, 0) if after is None else after
     async with reading(db) as session:
         found = await session.fetch_text(
-            LOCKS, workspace, kind, key, since, number, min(limit, MOST)
+            LOCKS, workspace, kind, key, since, number, min(limit, MOST), in_the_way
         )
         ids = [row["id"] for row in found]
         holds = await session.fetch_text(HOLDS, ids, HOLDERS, FIRST) if ids else []
@@ -204,10 +225,18 @@ async def named(
 
 
 async def keys(
-    db: Database, *, workspace: str, longer_than: float = 0.0, limit: int = 100
+    db: Database,
+    *,
+    workspace: str,
+    longer_than: float = 0.0,
+    limit: int = 100,
+    after: tuple[datetime | None, int] = (None, 0),
 ) -> list[KeyRow]:
-    """Overlap keys that a run has had for longer than so many seconds, the longest first."""
-    found = await rows(db, KEYS, workspace, longer_than, min(limit, MOST))
+    """Overlap keys that a run has had for longer than so many seconds, the longest first.
+
+    ``after``: the instant and the run of the last one of the page before.
+    """
+    found = await rows(db, KEYS, workspace, longer_than, min(limit, MOST), *after)
     return [KeyRow(**dict(row)) for row in found]
 
 

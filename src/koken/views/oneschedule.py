@@ -1,4 +1,4 @@
-"""One schedule with its due times, by its number."""
+"""One schedule, by its number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 from koken.errors import NotFound
 from koken.model.schedule import Schedule
 from koken.store.database import Database
-from koken.views.catalog import TickRow
 from koken.views.reading import rows
 
 ONE = """
@@ -26,16 +25,6 @@ select s.id, j.name as job, s.name, s.declared::text as declared, s.timezone,
   join koken.job_version v on v.id = j.version_id
   join koken.workspace w on w.id = s.workspace_id
  where s.id = $1 and w.name = $2
-"""
-TICKS = """
-select t.due_at, t.until_at, t.count, t.verdict, t.reason, t.run_id, t.blocker_id, t.fired_at,
-       s.name as schedule, s.expression, s.timezone, r.state as run_state
-  from koken.schedule s
-  join koken.tick t on t.schedule_id = s.id
-  left join koken.run r on r.id = t.run_id
- where s.id = $1 and ($2::timestamptz is null or t.due_at < $2)
- order by t.due_at desc
- limit $3
 """
 
 
@@ -66,10 +55,3 @@ async def one(db: Database, schedule_id: int, *, workspace: str) -> OneSchedule:
         raise NotFound(f"there is no schedule {schedule_id} here")
     values: dict[str, Any] = dict(found[0])
     return OneSchedule(schedule=Schedule.from_json(json.loads(values.pop("declared"))), **values)
-
-
-async def ticks(
-    db: Database, schedule_id: int, *, limit: int = 50, before: datetime | None = None
-) -> list[TickRow]:
-    """The latest due times of a schedule, all before the instant ``before``."""
-    return [TickRow(**dict(row)) for row in await rows(db, TICKS, schedule_id, before, limit)]

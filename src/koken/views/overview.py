@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from koken.store.database import Database
-from koken.views import asked, floor, hands, locks
-from koken.views.asked import QuestionRow
+from koken.views import floor, hands, locks, openquestions
 from koken.views.floor import QueueRow
 from koken.views.flow import Flow, flow_in
 from koken.views.hands import Failed, LateSchedule, LostRun, SlowRun, StuckQueue, Undoing
 from koken.views.locks import KeyRow, LockRow
+from koken.views.openquestions import QuestionRow
 from koken.views.reading import reading, rows
 
 KEYS_LONG = 12 * 3600.0
@@ -89,7 +89,7 @@ class Overview:
         )
 
 
-async def overview(db: Database, *, workspace: str, now: datetime, midnight: datetime) -> Overview:
+async def overview(db: Database, *, workspace: str, midnight: datetime) -> Overview:
     """A workspace at a glance; ``midnight`` is when the reader's day began."""
     async with reading(db) as session:
         failed_jobs, failed = await hands.failed(session, workspace)
@@ -105,27 +105,17 @@ async def overview(db: Database, *, workspace: str, now: datetime, midnight: dat
         failed_jobs=failed_jobs,
         failed=failed,
         undoing=undoing,
-        questions=await asked.questions(db, workspace=workspace, limit=hands.MOST),
+        questions=await openquestions.questions(db, workspace=workspace, limit=hands.MOST),
         late=late,
         slow=[each for each in slow if each.run_id not in gone],
         lost=lost,
         stuck=stuck,
-        locks=await held_long(db, workspace, now),
+        locks=await locks.locks(db, workspace=workspace, limit=hands.MOST, in_the_way=hands.LONG),
         keys=await locks.keys(db, workspace=workspace, longer_than=KEYS_LONG, limit=hands.MOST),
         flow=flow,
         queues=await floor.queues(db, workspace=workspace),
         next=[Firing(**dict(row)) for row in coming],
     )
-
-
-async def held_long(db: Database, workspace: str, now: datetime) -> Sequence[LockRow]:
-    """Locks that somebody has for long, while others wait."""
-    found = await locks.locks(db, workspace=workspace, limit=hands.MOST)
-    return [
-        each
-        for each in found
-        if each.waiting and each.since and (now - each.since).total_seconds() > hands.LONG
-    ]
 
 
 async def job_names(db: Database, workspace: str) -> list[str]:

@@ -101,7 +101,7 @@ def plain(value: str) -> str:
     """A JSON text without its quotes, for a comparison as text."""
     try:
         found = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return value
     return found if isinstance(found, str) else value
 

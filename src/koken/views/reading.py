@@ -18,7 +18,7 @@ async def reading(db: Database) -> AsyncIterator[Transaction]:
     Raises ``InvalidArguments`` for a value that the driver cannot send or PostgreSQL not read.
     """
     try:
-        async with db.place(alone=True) as session:
+        async with db.place(alone=True, reads=True) as session:
             yield session
     except KokenError as error:
         if not concerns_data(error):

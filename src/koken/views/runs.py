@@ -170,12 +170,13 @@ async def find(
 ) -> list[Run[Any]]:
     """The newest runs that match, at most ``limit``; ``before``: where the last page ended.
 
-    Raises ``InvalidArguments`` for a bad query, or a ``before`` that is no run's number.
+    One more than ``MOST`` may be asked for, which tells whether there are more. Raises
+    ``InvalidArguments`` for a bad query, or a ``before`` that is no run's number.
     """
     if before is not None and not is_id(str(before)):
         raise InvalidArguments(f"before is {before!r}, which is no run's number")
     asked = parse(query)
-    return await matching(db, asked, workspace=workspace, limit=min(limit, MOST), end=before)
+    return await matching(db, asked, workspace=workspace, limit=min(limit, MOST + 1), end=before)
 
 
 async def matching(
@@ -240,12 +241,18 @@ select x.*, u.peak_bytes, u.cpu_seconds
      where r.id = $1 and r.state in ('running', 'succeeded')
        and not exists (select from koken.attempt a where a.run_id = r.id and a.lease = r.lease)
   ) x left join koken.usage u on u.run_id = $1 and u.lease = x.lease
- order by x.lease
+ where $2::int is null or x.lease > $2
+ order by x.lease limit $3::int
 """
 
 
-async def attempts(db: Database, run_id: int) -> list[AttemptRow]:
-    """All tries at a run, oldest first, the one at work included."""
+async def attempts(
+    db: Database, run_id: int, *, after: int | None = None, limit: int | None = None
+) -> list[AttemptRow]:
+    """All tries at a run, oldest first, the one at work included.
+
+    A page of them begins ``after`` a lease.
+    """
     return [
         AttemptRow(
             attempt=row["attempt"],
@@ -258,5 +265,5 @@ async def attempts(db: Database, run_id: int) -> list[AttemptRow]:
             peak_bytes=row["peak_bytes"],
             cpu_seconds=row["cpu_seconds"],
         )
-        for row in await rows(db, ATTEMPTS, run_id)
+        for row in await rows(db, ATTEMPTS, run_id, after, limit)
     ]

@@ -11,8 +11,8 @@ from koken.model.plan import Plan
 from koken.model.run import Run
 from koken.model.states import State, WaitCause
 from koken.views import marks, words
-from koken.views.asked import QuestionRow
 from koken.views.cause import listed
+from koken.views.openquestions import QuestionRow
 from koken.views.steps import StepRow, going
 
 DONE = (State.SUCCEEDED, State.SKIPPED)

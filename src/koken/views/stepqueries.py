@@ -37,8 +37,8 @@ COLUMNS = f"""
 """
 STEPS = f"""
 select {COLUMNS} from koken.run r left join koken.worker k on k.id = r.worker_id
- where r.parent_id = $1 and r.step_no is not null and r.undoes_id is null
- order by r.step_no
+ where r.parent_id = $1 and r.step_no > $2 and r.undoes_id is null
+ order by r.step_no limit $3::int
 """
 UNDONE = f"""
 select {COLUMNS} from koken.run r left join koken.worker k on k.id = r.worker_id

@@ -156,19 +156,27 @@ class StepRow:
         )
 
 
-async def steps(db: Database, run: Run[Any]) -> list[StepRow]:
+async def steps(
+    db: Database, run: Run[Any], *, after: int = 0, limit: int | None = None
+) -> list[StepRow]:
     """The steps of a workflow's run, those without a run yet included; or the items of a step's, or
-    what the body of a durable function has recorded."""
+    what the body of a durable function has recorded. A page of them begins ``after`` a place."""
     async with reading(db) as session:
-        return await rows_in(session, run, await declared_in(session, run))
+        declared = await declared_in(session, run)
+        return await rows_in(session, run, declared, after=after, limit=limit)
 
 
 async def rows_in(
-    session: Transaction, run: Run[Any], declared: Sequence[StepSpec]
+    session: Transaction,
+    run: Run[Any],
+    declared: Sequence[StepSpec],
+    *,
+    after: int = 0,
+    limit: int | None = None,
 ) -> list[StepRow]:
     """The steps of a run that ``declared`` describes; where it describes none, its items, or what
     it has recorded."""
-    found = await session.fetch_text(STEPS, run.id)
+    found = await session.fetch_text(STEPS, run.id, after, limit)
     over = run.state.ended
     by_no = {spec.no: spec for spec in declared}
     children = await last_children(session, [row["id"] for row in found if starts(row)])
@@ -176,14 +184,16 @@ async def rows_in(
         return [of_row(row, over=over, item=True, child=children.get(row["id"])) for row in found]
     if not declared:
         records = await recorded_in(session, run)
-        return [of_record(record, no, run) for no, record in enumerate(records, 1)]
+        end = None if limit is None else after + limit
+        return [of_record(record, no, run) for no, record in enumerate(records, 1)][after:end]
     begun = {
         row["step_no"]: of_row(
             row, over=over, spec=by_no.get(row["step_no"]), child=children.get(row["id"])
         )
         for row in found
     }
-    return [begun[spec.no] if spec.no in begun else not_begun(spec, over=over) for spec in declared]
+    shown = [spec for spec in declared if spec.no > after][:limit]
+    return [begun[spec.no] if spec.no in begun else not_begun(spec, over=over) for spec in shown]
 
 
 def starts(row: Row) -> bool:

@@ -29,7 +29,7 @@ select v.number, v.spec::text as spec
   join koken.job_version v on v.job_id = j.id
  where j.name = $1 and j.workspace_id in (2, w.id) and v.number = any($3::int[])
 """
-LARGEST = 2**31 - 1
+HIGHEST = 2**31 - 1
 ABSENT = object()
 """Stands where one of two versions has nothing."""
 
@@ -82,7 +82,7 @@ async def versions(
 
     Raises ``NotFound`` for a job that there is not.
     """
-    end = None if before is None else min(max(before, 0), LARGEST)
+    end = None if before is None else min(max(before, 0), HIGHEST)
     found = await rows(db, VERSIONS, job, workspace, end, limit)
     if not found and before is None:
         raise NotFound(f"there is no job {job!r}; `koken jobs` lists them")
@@ -99,7 +99,7 @@ async def spec(
     if number is None:
         known = await versions(db, job, workspace=workspace, limit=1000)
         number = next(each.number for each in known if each.current)
-    found = await rows(db, SPECS, job, workspace, [number] if 0 < number <= LARGEST else [])
+    found = await rows(db, SPECS, job, workspace, [number] if 0 < number <= HIGHEST else [])
     if not found:
         raise NotFound(f"job {job!r} has no version {number}")
     return number, json.loads(found[0]["spec"])

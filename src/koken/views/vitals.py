@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from koken.store.database import Database
+from koken.views.lateness import LATE
 from koken.views.reading import reading
 
 MOST = 10_000
 """Counts go so far; one more stands for more."""
-LATE = 60.0
-"""Seconds after which a schedule should have fired."""
 READY = """
 select q.name, c.n, f.seconds
   from koken.queue q

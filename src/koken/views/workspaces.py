@@ -39,8 +39,9 @@ select w.name, w.created_at,
           select max(id) from last)) as last_at
   from koken.workspace w
  where w.id <> 2 and ($1::text[] is null or w.name = any($1))
+   and w.name > $2
  order by w.name
- limit 1000
+ limit $3
 """
 
 
@@ -69,7 +70,10 @@ class WorkspaceRow:
         }
 
 
-async def workspaces(db: Database, names: Collection[str] | None = None) -> list[WorkspaceRow]:
-    """These workspaces by name, as far as they exist; None: all."""
-    found = await rows(db, WORKSPACES, None if names is None else list(names))
+async def workspaces(
+    db: Database, names: Collection[str] | None = None, *, after: str = "", limit: int = 1000
+) -> list[WorkspaceRow]:
+    """These workspaces by name, as far as they exist; None: all. A page begins ``after`` a name."""
+    wanted = None if names is None else list(names)
+    found = await rows(db, WORKSPACES, wanted, after, limit)
     return [WorkspaceRow(**dict(row)) for row in found]

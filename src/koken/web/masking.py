@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from koken.errors import InvalidArguments
+from koken.views.query import WORD
 
 MASK = "•••"
 """What stands in place of such a value."""
@@ -44,3 +48,39 @@ def spelled(name: str) -> str:
 def given(item: Any) -> bool:
     """Whether there is anything to hide."""
     return item is not None and item not in ("", [], {})
+
+
+def masked_text(text: str, parts: Sequence[str]) -> str:
+    """JSON text without the secrets in it; where it is cut and names one, nothing of it."""
+    try:
+        return json.dumps(
+            masked(json.loads(text), parts), ensure_ascii=False, separators=(",", ":")
+        )
+    except (ValueError, RecursionError):
+        return MASK if secret(text, [spelled(part) for part in parts]) else text
+
+
+def refuse_guesses(query: str, parts: Sequence[str]) -> str:
+    """A query of runs, as it is. Raises ``InvalidArguments`` where it asks for a secret's value.
+
+    Who may not see a value could find it out by asking which runs have it.
+    """
+    names = [spelled(part) for part in parts]
+    for match in WORD.finditer(query):
+        word = match[1] or ""
+        if word.startswith("args.") and any(secret(name, names) for name in word.split(".")[1:]):
+            why = "is a secret, and is not looked for"
+            raise InvalidArguments(f"{word}: {why}", {word: why})
+    return query
+
+
+def without_values(error: InvalidArguments, parts: Sequence[str]) -> InvalidArguments:
+    """An error about arguments that does not repeat what was given for a secret."""
+    names = [spelled(part) for part in parts]
+    hushed = {
+        path: "does not fit" if secret(path, names) else text
+        for path, text in error.problems.items()
+    }
+    if hushed == error.problems:
+        return error
+    return InvalidArguments("; ".join(f"({path}): {text}" for path, text in hushed.items()), hushed)

@@ -11,10 +11,12 @@ from typing import Any
 
 import uvicorn
 import uvloop
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from koken.errors import DeclarationError
 from koken.web.access.opening import closed, open_reason
 from koken.web.application import application
+from koken.web.connections import Connection
 from koken.web.house import House
 
 GOODBYE = 3
@@ -33,10 +35,33 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         self.open.set()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer no more; who has not read their answer by then is hung up on."""
+        hanging_up = asyncio.get_running_loop().call_later(GOODBYE, self.hang_up)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            hanging_up.cancel()
+
+    def hang_up(self) -> None:
+        """End all connections; what answers on them learns of it and ends as well."""
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leave them alone."""
         yield
+
+
+def ending(app: ASGIApp) -> ASGIApp:
+    """An application whose answers may be ended before their time, without ado."""
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        with suppress(asyncio.CancelledError):
+            await app(scope, receive, send)
+
+    return answered
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -73,13 +98,15 @@ async def open_doors(house: House, listening: socket.socket) -> AsyncIterator[as
     """Serve as long as the block runs; gives the task, which ends early only by an error."""
     server = Server(
         uvicorn.Config(
-            application(house),
+            ending(application(house)),
             log_level="warning",
             access_log=False,
             lifespan="on",
             server_header=False,
             proxy_headers=False,
-            timeout_graceful_shutdown=GOODBYE,
+            http=Connection,
+            ws="none",
+            timeout_graceful_shutdown=GOODBYE + 1,
         )
     )
     task = asyncio.ensure_future(server.serve(sockets=[listening]))

@@ -1,12 +1,32 @@
-"""Runs on their way out of the doors: as plain values, with secrets masked and their address."""
+"""What goes out of the doors: runs and events as plain values, without secrets."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from koken.model.run import Run
+from koken.views.events import EventRow
 from koken.web.masking import masked
 from koken.web.visit import Visit
+
+
+def event_json(visit: Visit, event: EventRow) -> dict[str, Any]:
+    """An event as ``--json`` prints it."""
+    return {**event.to_json(), "detail": event_detail(visit, event)}
+
+
+def event_detail(visit: Visit, event: EventRow) -> dict[str, Any]:
+    """What else is known of an event, without the secrets among arguments, results and answers.
+
+    The outermost names are Koken's own: a ``token`` there is the name of one. What answers a
+    question is a secret where the question names one.
+    """
+    mask = visit.house.web.mask
+    found = {name: masked(value, mask) for name, value in event.detail.items()}
+    if "answer" in found:
+        asked = str(event.detail.get("question"))
+        found["answer"] = masked({asked: event.detail["answer"]}, mask)[asked]
+    return found
 
 
 def run_json(visit: Visit, run: Run[Any]) -> dict[str, Any]:

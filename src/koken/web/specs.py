@@ -20,13 +20,20 @@ def spec_shown(spec: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]:
     }
 
 
+VALUES = ("default", "examples", "const", "enum")
+"""What in a JSON Schema is a value, or several, of the field that it is about."""
+
+
 def form_shown(form: Any, parts: Sequence[str]) -> Any:
     """A JSON Schema without the defaults of fields that are secret."""
     if isinstance(form, list):
         return [form_shown(each, parts) for each in form]
     if not isinstance(form, Mapping):
         return form
-    shown = {key: form_shown(item, parts) for key, item in form.items()}
+    shown = {
+        key: masked(item, parts) if key in VALUES else form_shown(item, parts)
+        for key, item in form.items()
+    }
     fields = shown.get("properties")
     if isinstance(fields, dict):
         names = tuple(spelled(part) for part in parts)

@@ -20,7 +20,7 @@ from koken.define.spelling import did_you_mean
 from koken.define.starting import START, changed
 from koken.engine import start as engine
 from koken.errors import InvalidArguments, NotFound
-from koken.model import codec
+from koken.model import codec, instants
 from koken.model.job import StartOptions
 from koken.model.run import Run
 from koken.views import runs
@@ -98,7 +98,8 @@ def options_of(job: str, options: Mapping[str, Any]) -> StartOptions:
     read: dict[str, Any] = {}
     for name, value in options.items():
         try:
-            read[name] = instant(value) if name in INSTANTS and value is not None else value
+            texts = name in INSTANTS and value is not None and not isinstance(value, datetime)
+            read[name] = instants.read(value) if texts else value
         except ValueError as error:
             problems[name] = str(error)
     if problems:
@@ -107,18 +108,6 @@ def options_of(job: str, options: Mapping[str, Any]) -> StartOptions:
         return changed(job, StartOptions(), read)
     except InvalidArguments as error:
         raise invalid(job, error.problems, end=NOT_STARTED) from None
-
-
-def instant(value: Any) -> datetime:
-    """An instant from its text; ``changed`` refuses one without a zone. Raises ``ValueError``."""
-    if isinstance(value, datetime):
-        return value
-    try:
-        return datetime.fromisoformat(value)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{value!r} is no instant; write it as 2026-03-08T00:00:00-05:00"
-        ) from None
 
 
 def bound(body: Body, job: str, args: Any) -> dict[str, Any]:

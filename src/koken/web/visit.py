@@ -7,12 +7,14 @@ from typing import Any
 
 from koken.client.awaiting import AsyncClient
 from koken.errors import Forbidden, NotFound
+from koken.model.rights import Right
 from koken.model.run import Run
 from koken.store.database import Database
 from koken.views import runs
 from koken.views.query import is_id
-from koken.web.access.principal import Principal, Right
+from koken.web.access.principal import Principal
 from koken.web.house import House
+from koken.web.masking import refuse_guesses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,22 @@ class Visit:
                 f"{self.principal.name} may not {right} in workspace {self.workspace!r}; "
                 "somebody who administers it can change that"
             )
+
+    def need_everywhere(self, right: Right, what: str) -> None:
+        """Raise ``Forbidden`` where who asks has the right in some workspaces only."""
+        if not self.principal.everywhere(right):
+            raise Forbidden(
+                f"{what} belong to all workspaces; {self.principal.name} may not {right} everywhere"
+            )
+
+    @property
+    def hears_house(self) -> bool:
+        """Whether who asks is told what belongs to no workspace: of users, roles, tokens."""
+        return self.principal.everywhere(Right.ADMINISTER)
+
+    def query(self, text: str) -> str:
+        """A query of runs, as it is. Raises ``InvalidArguments`` where it asks for a secret."""
+        return refuse_guesses(text, self.house.web.mask)
 
     async def run(self, named: str, right: Right = Right.READ) -> tuple[Visit, Run[Any]]:
         """A run by its number, in whichever workspace, and the visit there.

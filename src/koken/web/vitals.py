@@ -21,12 +21,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from koken.errors import DatabaseUnreachable, KokenError
-from koken.model.web import EVERYWHERE
+from koken.model.rights import Right
 from koken.store import migrate
 from koken.views import vitals
 from koken.views.vitals import Vitals
 from koken.web.access import door, origin
-from koken.web.access.principal import Right
 from koken.web.house import House
 
 FRESH = 5.0
@@ -190,7 +189,7 @@ def router(house: House, figures: Figures) -> APIRouter:
                 visit = await door.visit(request)
             except KokenError as error:
                 return PlainTextResponse(f"{error}\n", error.status)
-            if not visit.principal.may(Right.READ, EVERYWHERE):
+            if not visit.principal.everywhere(Right.READ):
                 told = f"{visit.principal.name} may not look into every workspace\n"
                 return PlainTextResponse(told, 403)
         return Response(await figures.text(), headers={"content-type": KIND})

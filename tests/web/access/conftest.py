@@ -12,6 +12,7 @@ from argon2 import PasswordHasher
 from koken.engine import access, accesstokens
 from koken.web.access import passwords
 from koken.web.house import House
+from tests.web.forms import hidden
 
 PASSWORD = "tulips in spring"
 Asks = Callable[..., Awaitable[Any]]
@@ -67,8 +68,7 @@ def browser() -> Asks:
 
 async def csrf(client: httpx.AsyncClient) -> str:
     """What the forms of a page bring back."""
-    page = (await client.get("/account")).text
-    return page.split('name="csrf" value="')[1].split('"')[0]
+    return hidden((await client.get("/account")).text, "csrf")
 
 
 def form(name: str = "anna", password: str = PASSWORD, back: str = "/") -> dict[str, str]:

@@ -10,12 +10,12 @@ import pytest
 
 from koken.engine import access, accesssessions, accesstokens
 from koken.errors import Conflict, Forbidden, InvalidArguments, KokenError, NotFound, Refused
-from koken.model.web import SCOPES
+from koken.model.rights import Role
 from koken.views.access import sessions, tokens, users
 
-EVERYTHING = {"*": SCOPES}
-OF_ACME = {"acme": SCOPES}
-OPERATES = {"*": SCOPES[:3]}
+EVERYTHING = {"*": Role.ADMIN.rights}
+OF_ACME = {"acme": Role.ADMIN.rights}
+OPERATES = {"*": Role.OPERATOR.rights}
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ async def test_every_change_is_written_down_with_who_and_why(house: Any) -> None
     assert [(row["verb"], row["by"], row["place"]) for row in found] == [
         ("give role", "anna", "acme"),
         ("disable user", "anna", "GLOBAL"),
-        ("make token", "anna", "acme"),
+        ("add token", "anna", "acme"),
         ("revoke token", "anna", "acme"),
     ]
     assert json.loads(found[0]["detail"]) == {

@@ -12,6 +12,7 @@ from koken.views.access import SessionRow, sessions, users
 from koken.web.access import passwords, seals
 from koken.web.access.origin import safe_path
 from tests.web.access.conftest import PASSWORD, csrf, form
+from tests.web.forms import hidden
 
 NEW = "roses in summer"
 
@@ -198,7 +199,7 @@ async def test_who_has_no_role_is_told_and_can_leave(
     )
     page = (await anna.get("/sign-in")).text
     assert "You are signed in as anna." in page
-    proof = page.split('name="csrf" value="')[1].split('"')[0]
+    proof = hidden(page, "csrf")
     assert (await anna.post("/sign-out", data={"csrf": "0" * 64})).status_code == 403
     assert (await anna.post("/sign-out", data={"csrf": proof})).status_code == 303
     assert "You are signed in" not in (await anna.get("/sign-in")).text

@@ -22,7 +22,11 @@ async def test_a_token_is_made_told_once_and_revoked(open_house: OpenHouse) -> N
     (row,) = [row for row in listed if row["name"] == "ci"]
     assert (row["scopes"], row["workspace"], row["standing"]) == (["read"], "*", "good")
     assert got.json()["token"] not in (await http.get("/api/v1/tokens", headers=admin)).text
-    assert (await http.delete("/api/v1/tokens/ci", headers=admin)).status_code == 204
+    assert (await http.delete("/api/v1/tokens/ci?reason=leaked", headers=admin)).status_code == 204
+    (told,) = (await http.get("/api/v1/events?q=verb:%22revoke token%22", headers=admin)).json()[
+        "items"
+    ]
+    assert (told["by"], told["reason"]) == ("token root", "leaked")
     assert problem(await http.get("/api/v1/jobs", headers=made)) == (401, "not_signed_in")
     assert problem(await http.delete("/api/v1/tokens/ci", headers=admin)) == (404, "not_found")
 
@@ -41,7 +45,7 @@ async def test_nobody_gives_what_they_do_not_have(open_house: OpenHouse) -> None
     assert [row["name"] for row in listed] == ["root"]
     got = await http.delete("/api/v1/tokens/elsewhere", headers=admin)
     assert problem(got) == (404, "not_found")
-    assert (await http.get("/api/v1/users", headers=admin)).json() == {"items": []}
+    assert (await http.get("/api/v1/users", headers=admin)).json() == {"items": [], "next": None}
     operator = await token(house, "read", "operate", name="op")
     assert problem(await http.get("/api/v1/tokens", headers=operator)) == (403, "forbidden")
     assert problem(await http.get("/api/v1/users", headers=operator)) == (403, "forbidden")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import httpx
@@ -48,6 +49,36 @@ async def test_the_same_request_gets_the_same_answer(house: House, done: str) ->
     for path, body in ((f"{done}/reruns", {}), ("2/cancellations", {"reason": "again"})):
         other = await http.post(f"{RUNS}/{path}", json=body, headers=KEY)
         assert problem(other) == (409, "key_conflict"), path
+
+
+async def test_a_key_is_promised_where_it_is_looked_at(house: House) -> None:
+    paths = (await house.http.get("/api/v1/openapi.json")).json()["paths"]
+    described = {
+        f"{method} {path}": each["schema"]["pattern"]
+        for path, operations in paths.items()
+        for method, operation in operations.items()
+        for each in operation["parameters"]
+        if each["name"] == "Idempotency-Key"
+    }
+    writes = {
+        f"{method} {path}" for path, each in paths.items() for method in each if method != "get"
+    }
+    assert writes - set(described) == {
+        "post /hooks",
+        "post /hooks/{hook}",
+        "post /hooks/{hook}/rotations",
+        "post /tokens",
+        "post /users",
+        "post /users/{user}/passwords",
+    }
+    assert len(set(described.values())) == 1
+    pattern = re.compile(described["post /runs"])
+    for key in ("k", "a b", "~" * 255, "", " ", "x" * 256, "ä", "\tk"):
+        body = {"job": "greet"}
+        got = await house.http.post(
+            RUNS, json=body, headers=[(b"Idempotency-Key", key.encode("latin-1"))]
+        )
+        assert (got.status_code < 300) is (pattern.search(key) is not None), key
 
 
 async def test_at_the_same_moment_one_is_carried_out(house: House, done: str) -> None:

@@ -15,7 +15,7 @@ RUNS = "/api/v1/runs"
 @pytest.fixture
 async def waiting(http: httpx.AsyncClient) -> None:
     """Three runs that nobody has begun."""
-    await http.post(f"{RUNS}/bulk", json={"job": "greet", "rows": [{}] * 3})
+    await http.post(f"{RUNS}/batch", json={"job": "greet", "rows": [{}] * 3})
 
 
 @pytest.mark.usefixtures("waiting")
@@ -23,9 +23,9 @@ async def test_a_preview_and_a_bulk(http: httpx.AsyncClient) -> None:
     asked = {"q": "job:greet", "verb": "cancel"}
     seen = (await http.get(f"{BULKS}/preview", params=asked)).json()
     assert [each["id"] for each in seen.pop("first")] == ["1", "2", "3"]
-    assert seen == {"runs": 3, "jobs": {"greet": 3}, "refusals": {}}
+    assert seen == {"runs": 3, "jobs": {"greet": 3}, "foreseen": 3, "refusals": {}}
     nothing = (await http.get(f"{BULKS}/preview", params={"q": "job:greet"})).json()
-    assert nothing == {"runs": 0, "jobs": {}, "first": [], "refusals": {}}
+    assert nothing == {"runs": 0, "jobs": {}, "first": [], "foreseen": 0, "refusals": {}}
     body = {**asked, "rate": "60/m", "reason": "wrong"}
     got = await http.post(BULKS, json=body, headers={"Idempotency-Key": "b"})
     assert (got.status_code, got.headers["location"]) == (201, "/api/v1/bulks/1")

@@ -39,20 +39,33 @@ async def test_events_of_another_workspace_are_not_told(open_house: OpenHouse) -
     headers = await token(house, "read", workspace="acme")
     seen = (await http.get("/api/v1/events", headers=headers)).json()["items"]
     assert [(row["verb"], row["workspace"]) for row in seen] == [
-        ("make token", "acme"),
+        ("add token", "acme"),
         ("pause", "GLOBAL"),
     ]
 
 
-async def test_secrets_in_events_are_masked(open_house: OpenHouse) -> None:
+async def test_secrets_in_events_are_masked_at_every_door(open_house: OpenHouse) -> None:
     house, http = await open_yard(open_house)
+    run = await start(http, "one")
     async with house.db.transaction() as tx:
         await tx.execute(
-            "insert into koken.event (workspace_id, verb, by, detail)"
-            """ values (1, 'retry', 'anna', '{"args": {"password": "ebb", "day": 1}}')"""
+            "insert into koken.event (workspace_id, run_id, verb, by, detail) values"
+            """ (1, 1, 'retry', 'anna', '{"args": {"password": "ebb", "day": 1}}'),"""
+            """ (1, 1, 'answer', 'anna', '{"question": "Which password?", "answer": "ebb"}'),"""
+            """ (1, 1, 'add token', 'anna', '{"token": "ci"}')"""
         )
-    (row,) = (await http.get("/api/v1/events?q=verb:retry")).json()["items"]
-    assert row["detail"] == {"args": {"password": "•••", "day": 1}}
+    told = [
+        {"args": {"password": "•••", "day": 1}},
+        {"question": "Which password?", "answer": "•••"},
+        {"token": "ci"},
+    ]
+    rows = (await http.get("/api/v1/events")).json()["items"]
+    assert [row["detail"] for row in reversed(rows)] == told
+    rows = (await http.get(f"/api/v1/runs/{run}/events")).json()["items"]
+    assert [row["detail"] for row in rows] == told
+    for page in ("/events", f"/runs/{run}?tab=events"):
+        text = (await http.get(page)).text
+        assert ("•••" in text, "ebb" in text) == (True, False), page
 
 
 async def test_workspaces_are_those_that_one_may_look_into(open_house: OpenHouse) -> None:
@@ -81,7 +94,7 @@ async def test_what_waits_for_somebody(open_house: OpenHouse) -> None:
 
         await until(waiting)
         (question,) = (await http.get("/api/v1/questions")).json()["items"]
-        assert (question["run"], question["text"], question["for"]) == (
+        assert (question["run"], question["text"], question["to"]) == (
             asks, "May it sail?", "master",
         )  # fmt: skip
         assert question["schema"] == {"type": "boolean"}

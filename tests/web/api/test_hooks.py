@@ -216,7 +216,7 @@ async def test_a_new_secret_ends_the_old_one_and_removal_ends_both(open_house: O
     assert new != old
     assert problem(await call(http, signed(old))) == (401, "not_signed_in")
     assert (await call(http, signed(new))).status_code == 202
-    assert (await http.delete("/api/v1/hooks/ships")).status_code == 204
+    assert (await http.delete("/api/v1/hooks/ships?reason=moved")).status_code == 204
     assert problem(await call(http, signed(new, number="msg_2"))) == (401, "not_signed_in")
     assert problem(await http.post("/api/v1/hooks/ships/rotations")) == (404, "not_found")
     got = await http.post("/api/v1/hooks", json={"name": "ships", "job": "lift"})
@@ -225,7 +225,7 @@ async def test_a_new_secret_ends_the_old_one_and_removal_ends_both(open_house: O
     events = (await http.get("/api/v1/events?q=by:mira")).json()["items"]
     assert [(row["verb"], row["reason"], row["detail"]["hook"]) for row in events] == [
         ("add hook", None, "ships"),
-        ("remove hook", None, "ships"),
+        ("remove hook", "moved", "ships"),
         ("rotate hook", "leak", "ships"),
         ("add hook", None, "ships"),
     ]

@@ -89,7 +89,7 @@ async def test_when_a_job_is_due(open_house: OpenHouse) -> None:
     assert len(times) == 6
     assert times == sorted(times)
     assert len({each["schedule"] for each in got}) == 2
-    assert (await http.get("/api/v1/jobs/lift/next")).json() == {"items": []}
+    assert (await http.get("/api/v1/jobs/lift/next")).json() == {"items": [], "next": None}
     assert problem(await http.get("/api/v1/jobs/tide/next?n=0")) == (422, "invalid_arguments")
 
 
@@ -137,7 +137,7 @@ async def test_schedules_are_paused_one_by_one_or_together(open_house: OpenHouse
         False,
     )
     assert is_instant(one["paused_at"])
-    assert (await http.get(f"/api/v1/schedules/{first}/next")).json() == {"items": []}
+    assert (await http.get(f"/api/v1/schedules/{first}/next")).json() == {"items": [], "next": None}
     assert len((await http.get(f"/api/v1/schedules/{second}/next")).json()["items"]) == 5
     assert (await http.post("/api/v1/jobs/tide/pauses")).json() == {"paused": True, "changed": 1}
     got = await http.post("/api/v1/jobs/tide/resumptions", json={})
@@ -223,3 +223,15 @@ async def test_another_workspace_has_other_schedules_and_runs(open_house: OpenHo
     assert problem(await http.post("/api/v1/schedules/1/pauses", headers=headers)) == (
         404, "not_found",
     )  # fmt: skip
+
+
+async def test_pictures_have_their_colours(open_house: OpenHouse) -> None:
+    _, http = await open_yard(open_house)
+    run = await start(http, "unload")
+    for path in ("/api/v1/jobs/unload", f"/api/v1/runs/{run}", "/jobs/unload"):
+        got = await http.get(f"{path}/graph.svg")
+        assert got.headers["content-type"] == "image/svg+xml"
+        assert got.headers["content-security-policy"] == (
+            "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+        )
+        assert "<style>" in got.text, path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -34,13 +35,13 @@ async def test_who_has_a_lock_and_who_waits(open_house: OpenHouse) -> None:
 async def test_a_lock_whose_run_goes_is_not_taken(open_house: OpenHouse) -> None:
     _, http = await open_yard(open_house)
     first, second = await start(http, "lift"), await start(http, "lift")
-    got = await http.post("/api/v1/locks/crane:ada/breaks", json={"reason": "hurry"})
+    got = await http.post("/api/v1/locks/crane:ada/unlocks", json={"reason": "hurry"})
     assert problem(got) == (409, "locked")
     assert (got.json()["what"], got.json()["held_by"]) == (
         "crane:ada", {"run": first, "job": "lift"},
     )  # fmt: skip
     assert got.json()["since"] is not None
-    got = await http.post("/api/v1/locks/crane:ada/breaks", json={"force": True})
+    got = await http.post("/api/v1/locks/crane:ada/unlocks", json={"force": True})
     assert problem(got) == (422, "invalid_arguments")
     assert (await http.get(f"/api/v1/runs/{second}")).json()["state"] == "blocked"
 
@@ -49,7 +50,7 @@ async def test_by_force_its_run_is_cancelled_and_the_next_gets_it(open_house: Op
     _, http = await open_yard(open_house)
     first, second = await start(http, "lift"), await start(http, "lift")
     body = {"force": True, "reason": "crane stuck"}
-    got = await http.post("/api/v1/locks/crane:ada/breaks", json=body)
+    got = await http.post("/api/v1/locks/crane:ada/unlocks", json=body)
     assert got.json() == {"runs": [first], "stopping": []}
     ended = (await http.get(f"/api/v1/runs/{first}")).json()
     assert (ended["state"], ended["reason"]) == (
@@ -66,7 +67,7 @@ async def test_by_force_a_run_at_work_is_asked_to_stop(open_house: OpenHouse) ->
             f"update koken.run set state = 'running', lease = 1, worker_id = 1 where id = {first}"
         )
     body = {"force": True, "reason": "crane stuck"}
-    got = await http.post("/api/v1/locks/crane:ada/breaks", json=body)
+    got = await http.post("/api/v1/locks/crane:ada/unlocks", json=body)
     assert got.json() == {"runs": [first], "stopping": [first]}
     assert (await http.get(f"/api/v1/runs/{first}")).json()["phase"] == "cancelling"
     assert (await http.get(f"/api/v1/runs/{second}")).json()["state"] == "ready"
@@ -86,7 +87,7 @@ async def test_what_an_ended_run_has_left_is_taken_at_once(open_house: OpenHouse
             "update koken.run set state = 'failed', finished_at = koken.now(), lease = 1"
             f" where id = {first}"
         )
-    got = await http.post("/api/v1/locks/crane:ada/breaks")
+    got = await http.post("/api/v1/locks/crane:ada/unlocks")
     assert got.json() == {"runs": [first], "stopping": []}
     assert (await http.get(f"/api/v1/runs/{second}")).json()["state"] == "ready"
 
@@ -96,7 +97,7 @@ async def test_a_lock_without_a_holder(open_house: OpenHouse) -> None:
     await start(http, "lift")
     async with house.db.transaction() as tx:
         await tx.execute("update koken.hold set granted_at = null")
-    got = await http.post("/api/v1/locks/crane:ada/breaks")
+    got = await http.post("/api/v1/locks/crane:ada/unlocks")
     assert problem(got) == (409, "refused")
 
 
@@ -120,8 +121,33 @@ async def test_another_workspace_sees_and_breaks_nothing(open_house: OpenHouse) 
     headers = await token(house, "read", "operate", workspace="acme")
     assert (await http.get("/api/v1/locks", headers=headers)).json()["items"] == []
     assert (await http.get("/api/v1/overlap-keys", headers=headers)).json()["items"] == []
-    got = await http.post("/api/v1/locks/crane:ada/breaks", headers=headers)
+    got = await http.post("/api/v1/locks/crane:ada/unlocks", headers=headers)
     assert problem(got) == (404, "not_found")
     looks = await token(house, "read", workspace="default", name="looks")
-    got = await http.post("/api/v1/locks/crane:ada/breaks", headers=looks)
+    got = await http.post("/api/v1/locks/crane:ada/unlocks", headers=looks)
     assert problem(got) == (403, "forbidden")
+
+
+async def test_by_force_of_two_at_once_it_is_taken_from_one_run(open_house: OpenHouse) -> None:
+    _, http = await open_yard(open_house)
+    first, second, third = [await start(http, "lift") for _ in range(3)]
+    body = {"force": True, "reason": "crane stuck"}
+    got = await asyncio.gather(
+        *(http.post("/api/v1/locks/crane:ada/unlocks", json=body) for _ in range(2))
+    )
+    states = [(await http.get(f"/api/v1/runs/{run}")).json()["state"] for run in (first, third)]
+    assert [each.status_code for each in got].count(200) >= 1, [each.text for each in got]
+    freed = [run for each in got if each.status_code == 200 for run in each.json()["runs"]]
+    assert sorted(freed) == sorted(set(freed))
+    assert freed in ([first], [first, second], [second, first])
+    assert states[0] == "cancelled"
+
+
+async def test_all_kinds_of_locks_are_told(open_house: OpenHouse) -> None:
+    _, http = await open_yard(open_house)
+    kinds = ["lock", "subject", "overlap", "backfill"]
+    for kind in kinds:
+        got = await http.get("/api/v1/locks", params={"kind": kind})
+        assert (got.status_code, got.json()) == (200, {"items": [], "next": None}), kind
+    schemas = (await http.get("/api/v1/openapi.json")).json()["components"]["schemas"]
+    assert schemas["LockShown"]["properties"]["kind"]["enum"] == kinds

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from markupsafe import escape
 
 from koken.errors import DatabaseUnreachable, TooMany
 from koken.model.web import Web
 from koken.views import runs
+from koken.web.faults import FAULTS
 from koken.web.house import House
 from tests.web.api.yard import problem
 
 RUNS = "/api/v1/runs"
+ROOT = Path(__file__).parents[3]
 
 
 async def test_a_problem_in_full(open_house: Callable[..., Any]) -> None:
@@ -145,3 +150,52 @@ async def test_every_route_is_described_once(http: httpx.AsyncClient) -> None:
         set(answers)
     )
     assert list(answers["422"]["content"]) == ["application/problem+json"]
+
+
+def test_the_table_of_the_documentation_has_every_code() -> None:
+    text = (ROOT / "docs/reference/http-api.md").read_text()
+    table = text.partition("| status | code | members |")[2].partition("\n\n")[0]
+    told = {
+        code: int(status)
+        for status, codes in re.findall(r"^\| (\d+) \| (.*?) \|", table, re.MULTILINE)
+        for code in re.findall(r"`(\w+)`", codes)
+    }
+    assert told == {code: fault.status for code, fault in FAULTS.items()}
+
+
+async def test_where_a_problem_leads_anybody_may_read(open_house: Callable[..., Any]) -> None:
+    _, http = await open_house(loopback=False)
+    for code, fault in FAULTS.items():
+        got = await http.get(f"/errors/{code}")
+        assert got.status_code == 200, code
+        for text in (code, str(fault.status), fault.title, fault.meaning, fault.remedy):
+            assert str(escape(text)) in got.text, code
+    assert (await http.get("/errors/no_such_code")).status_code == 404
+    led = (await http.get(f"{RUNS}/412")).json()["type"]
+    assert (await http.get(led)).status_code == 200
+
+
+async def test_a_name_that_is_not_ours_is_a_problem_as_any_other(
+    open_house: Callable[..., Any],
+) -> None:
+    _, http = await open_house(web=Web(url="https://koken.example"))
+    got = await http.get(RUNS, headers={"Host": "rebound.example"})
+    assert problem(got) == (421, "misdirected")
+    plain = got.json()
+    assert sorted(plain) == ["code", "detail", "instance", "status", "title", "type"]
+    assert (plain["type"], plain["instance"]) == (
+        "https://koken.example/errors/misdirected",
+        RUNS,
+    )
+
+
+async def test_every_status_of_a_problem_is_described(http: httpx.AsyncClient) -> None:
+    paths = (await http.get("/api/v1/openapi.json")).json()["paths"]
+    answers = set(paths["/runs"]["post"]["responses"])
+    assert {str(fault.status) for fault in FAULTS.values()} <= answers
+
+
+def test_nothing_private_of_the_frameworks_is_used() -> None:
+    private = re.compile(r"^\s*(?:from|import) (?:starlette|fastapi)\S*\._", re.MULTILINE)
+    found = [path for path in (ROOT / "src").rglob("*.py") if private.search(path.read_text())]
+    assert found == []

@@ -169,13 +169,13 @@ async def test_the_idempotency_key_is_the_runs_own(http: httpx.AsyncClient) -> N
 
 async def test_many_are_started_or_none(http: httpx.AsyncClient) -> None:
     rows = [{"name": "ann"}, {"name": 3}]
-    bad = await http.post(f"{RUNS}/bulk", json={"job": "greet", "rows": rows})
+    bad = await http.post(f"{RUNS}/batch", json={"job": "greet", "rows": rows})
     assert bad.json()["problems"] == {"rows[1].name": "3 is not text"}
     one = await http.post(
-        f"{RUNS}/bulk", json={"job": "greet", "rows": [], "logical_time": "2026-03-08T12:00:00Z"}
+        f"{RUNS}/batch", json={"job": "greet", "rows": [], "logical_time": "2026-03-08T12:00:00Z"}
     )
     assert one.json()["problems"] == {"logical_time": "is for one run"}
-    got = await http.post(f"{RUNS}/bulk", json={"job": "greet", "rows": [{"name": "ann"}, {}]})
+    got = await http.post(f"{RUNS}/batch", json={"job": "greet", "rows": [{"name": "ann"}, {}]})
     assert got.status_code == 201
     assert [(each["id"], each["args"]) for each in got.json()["items"]] == [
         ("1", {"name": "ann"}),

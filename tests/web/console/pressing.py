@@ -8,7 +8,7 @@ from koken.web.access import seals
 from koken.web.access.principal import Kind, Principal
 from koken.web.house import House
 from tests.web.console.reading import Page
-from tests.web.console.sending import hidden
+from tests.web.forms import hidden
 
 
 async def look(http: httpx.AsyncClient, url: str, **headers: str) -> Page:

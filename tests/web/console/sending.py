@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import httpx
 
 from koken.model.web import Web
+from tests.web.forms import hidden
 
 VIEWERS = Web(
     proxy_header="X-User",
@@ -15,13 +15,6 @@ VIEWERS = Web(
     roles={"vera": {"*": "viewer"}, "otto": {"*": "operator"}},
 )
 """A proxy vouches for vera, who looks, and otto, who acts."""
-
-
-def hidden(source: str, name: str) -> str:
-    """The value of a hidden field of a page."""
-    found = re.search(rf'name="{name}" value="([^"]*)"', source)
-    assert found, f"no field {name}"
-    return found[1]
 
 
 async def sent(

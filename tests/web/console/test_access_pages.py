@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any
 import httpx
 
 from koken.engine import access, accesssessions
+from koken.views import access as views
 from koken.web.house import House
 from tests.web.api.yard import open_yard
 from tests.web.console.pressing import as_user, look, press
@@ -124,7 +126,9 @@ async def test_a_session_is_ended(open_house: OpenHouse) -> None:
     )
     page = await look(http, "/access/sessions", **ada)
     assert page.sentence == "1 browser signed in."
-    assert HOSTILE in page.text
+    assert [each.user for each in await views.sessions(house.views, limit=1)] == ["bob"]
+    assert await views.sessions(house.views, "ada") == []
+    assert f'title="{html.escape(HOSTILE)}">Something else<' in page.source
     assert "<script>alert" not in page.source
     values = page.forms["/access/sessions/end"].values
     await press(http, "/access/sessions", "/access/sessions/end", values, **ada)

@@ -7,12 +7,14 @@ from typing import Any
 import httpx
 
 from koken.app import App
+from koken.engine import accesstokens
 from koken.web.house import House
 from tests.support.moments import until
 from tests.web.console.mill import HOSTILE
 from tests.web.console.reading import Page
 from tests.web.console.sending import VIEWERS, sent
 from tests.web.console.test_run_page import begin, ended, page, told, waits
+from tests.web.forms import hidden
 
 Mill = tuple[House, httpx.AsyncClient]
 
@@ -108,6 +110,33 @@ async def test_a_step_is_resolved_with_a_result(mill_house: Mill) -> None:
     good = {"step": "load", "result": '{"token": "t"}'}
     assert (await sent(http, form, good, to=f"{at}/resolve")).status_code == 303
     assert (await house.client.wait(run.id)).state == "succeeded"
+
+
+async def test_what_has_ended_is_not_asked_to_stop(mill_house: Mill) -> None:
+    house, http = mill_house
+    run = await ended(house, "daily-report")
+    form = {"csrf": hidden((await http.get(f"/runs/{run.id}/plan/retry")).text, "csrf")}
+    got = await http.post(f"/runs/{run.id}/cancel", data=form)
+    assert got.status_code == 409
+    assert f"daily-report {run.id} has ended already (failed)" in got.text
+    got = await http.post(f"/api/v1/runs/{run.id}/cancellations")
+    assert (got.status_code, got.json()["detail"]) == (
+        409,
+        f"daily-report {run.id} has ended already (failed)",
+    )
+
+
+async def test_who_only_starts_repairs_nothing(
+    mill_app: App, open_house: Callable[..., Any]
+) -> None:
+    house, http = await open_house(program=mill_app)
+    run = await ended(house, "daily-report")
+    made = await accesstokens.make(house.db, "ci", ["read", "start"], by="test")
+    house.credentials.forget()
+    starter = {"Authorization": f"Bearer {made}"}
+    assert plans(await page(http, f"/runs/{run.id}", headers=starter)) == []
+    for path in (f"/runs/{run.id}/rerun", f"/api/v1/runs/{run.id}/reruns"):
+        assert (await http.post(path, headers=starter)).status_code == 403, path
 
 
 async def test_new_runs_are_led_to(mill_house: Mill, trouble: set[str]) -> None:

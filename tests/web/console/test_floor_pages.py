@@ -163,19 +163,26 @@ async def test_locks(open_house: OpenHouse) -> None:
     assert "2: lift 2, lift 3" in page.rows[1]
     assert "<script>alert" not in page.source
     asked = {"key": f"crane:{HOSTILE}", "kind": "lock"}
-    got = await http.post("/locks/break", data=asked, headers=otto)
+    got = await http.post("/locks/unlock", data=asked, headers=otto)
     assert (got.status_code, "run 1 of lift has it and goes" in got.text) == (409, True)
     assert (
-        await http.post("/locks/break", data=asked | {"kind": "x"}, headers=otto)
+        await http.post("/locks/unlock", data=asked | {"kind": "x"}, headers=otto)
     ).status_code == 422
-    assert (await http.post("/locks/break", data=asked, headers=vera)).status_code == 403
-    assert "/locks/break" not in (await look(http, "/locks", **vera)).forms
+    assert (await http.post("/locks/unlock", data=asked, headers=vera)).status_code == 403
+    assert "/locks/unlock" not in (await look(http, "/locks", **vera)).forms
+    async with house.db.transaction() as tx:
+        await tx.execute(
+            "update koken.run set state = 'running', lease = 1, worker_id = 1 where id = 1"
+        )
     got = await http.post(
-        "/locks/break", data=asked | {"force": "1", "reason": "it hangs"}, headers=otto
+        "/locks/unlock", data=asked | {"force": "1", "reason": "it hangs"}, headers=otto
     )
     assert (got.status_code, got.headers["location"]) == (303, "/locks")
     page = await look(http, "/locks", **otto)
     assert "lift 2 ready, since" in page.rows[1]
+    chip = (await look(http, "/events", **otto)).links["unlock"]
+    (_, row) = (await look(http, chip, **otto)).rows
+    assert row.endswith("lift 1 it hangs")
 
 
 async def test_keys_that_one_run_keeps(open_house: OpenHouse) -> None:

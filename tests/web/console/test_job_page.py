@@ -182,7 +182,7 @@ async def test_ticks_and_their_verdicts(house: House, http: httpx.AsyncClient) -
         )
     found = await page(http, "/jobs/report/ticks")
     assert len(found.rows) == 51
-    assert found.rows[1] == "2026-04-20 01:00:00 ◌ missed ×51 <b>no worker"
+    assert found.rows[1] == "2026-04-20 01:00:00 ◌ missed × 51 <b>no worker"
     found = await page(http, "/jobs/report/ticks" + found.links["Older"])
     assert found.rows[1:] == ["2026-03-01 01:00:00 ◌ missed <b>no worker"]
     await page(http, "/jobs/report/ticks?before=x", 422)

@@ -203,7 +203,7 @@ def test_what_cannot_be_read_is_told_by_its_path() -> None:
         "share": "'half' is not a number",
         "at": "'2026-03-29T02:30:00' does not exist in Europe/Berlin: the clock goes forward",
         "size": "'\"huge\"' is not one of the choices",
-        "rows": "is no JSON: Expecting value: line 1 column 4 (char 3)",
+        "rows": "is no JSON: EOF while parsing a value at line 1 column 3",
     }
 
 

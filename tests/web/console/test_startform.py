@@ -6,9 +6,10 @@ import httpx
 
 from koken.web.house import House
 from tests.web.console.reading import Page
-from tests.web.console.sending import hidden, sent
+from tests.web.console.sending import sent
 from tests.web.console.test_jobs_page import HOSTILE, declare
 from tests.web.console.test_stars import known
+from tests.web.forms import hidden
 
 
 async def test_a_job_is_started_from_its_form(house: House, http: httpx.AsyncClient) -> None:

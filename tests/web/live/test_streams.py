@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from koken.engine import accesstokens, control
+from koken.model.rights import Right
 from koken.runtime.worker import Worker
 from koken.web.live import hub, stream
 from tests.support.moments import until
@@ -57,6 +58,36 @@ async def test_events_come_to_who_listens_and_to_who_comes_back(doors: Doors) ->
     async with doors.listening("/api/v1/events/stream", seen=first.mark) as events:
         heard = [await events.next(), await events.next()]
         assert [each.data["run"] for each in heard] == [str(run) for run in runs[1:]]
+
+
+async def test_secrets_are_masked_as_they_come(doors: Doors) -> None:
+    async with doors.listening("/api/v1/events/stream") as events:
+        await events.next()
+        async with doors.house.db.transaction() as tx:
+            await tx.execute(
+                "insert into koken.event (workspace_id, verb, by, detail)"
+                """ values (1, 'retry', 'anna', '{"args": {"password": "ebb"}}')"""
+            )
+        told = await events.next()
+        assert told.data["detail"] == {"args": {"password": "•••"}}
+
+
+async def test_who_administers_the_house_no_more_hears_it_no_more(
+    doors: Doors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "TICK", 0.05)
+    credentials = doors.house.credentials
+    credentials.good.seconds = 0.0
+    token = await accesstokens.make(doors.house.db, "root", list(Right), by="mira")
+    doors.http.headers["Authorization"] = f"Bearer {token}"
+    async with doors.listening("/api/v1/events/stream") as events:
+        assert (await events.next()).name == "begin"
+        async with doors.house.db.transaction() as tx:
+            await tx.execute("update koken.token set scopes = '{read}'")
+        await accesstokens.make(doors.house.db, "other", ["read"], by="mira")
+        assert {event.name for event in await events.rest()} <= {"event"}
+    async with doors.listening("/api/v1/events/stream") as events:
+        assert (await events.next()).name == "begin"
 
 
 async def test_who_leaves_is_forgotten(doors: Doors) -> None:

@@ -197,14 +197,14 @@ begin
     get diagnostics moved = row_count;
     set constraints all immediate;  -- what the table would say at the commit, it says here
     if moved = 0 then
-      happened := 'move_passed_over';
+      happened := 'move passed over';
       why := format('%s, but %s %s is no longer %s', why, m.machine, m.subject_id, m.target);
     end if;
   exception
     when lock_not_available or deadlock_detected or serialization_failure then
       raise;
     when others or query_canceled or assert_failure then
-      happened := 'move_failed';
+      happened := 'move failed';
       why := sqlerrm;
   end;
   insert into koken.event (workspace_id, verb, by, reason, run_id, job_id, detail)
@@ -248,7 +248,7 @@ begin
       raise;
     when others or query_canceled or assert_failure then
       insert into koken.event (workspace_id, verb, by, reason, run_id, job_id, detail)
-      values (r.workspace_id, 'follow_up_failed', 'koken', sqlerrm, r.id, r.job_id,
+      values (r.workspace_id, 'follow up failed', 'koken', sqlerrm, r.id, r.job_id,
               jsonb_build_object('job', next_job));
       return null;
   end;

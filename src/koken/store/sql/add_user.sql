@@ -1,4 +1,5 @@
--- $1 name  $2 hash of the password  $3 by
-insert into koken.user (name, password, created_by, created_at) values ($1, $2, $3, koken.now())
-on conflict (lower(name)) do nothing
+-- $1 name  $2 the same, folded  $3 hash of the password  $4 by
+insert into koken.user (name, folded, password, created_by, created_at)
+values ($1, $2, $3, $4, koken.now())
+on conflict (folded) do nothing
 returning id

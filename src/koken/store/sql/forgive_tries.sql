@@ -1,4 +1,6 @@
--- $1 key of the name: all of it  $2 key of the address: the last one
+-- $1 key of which all is forgiven  $2 keys of which the last one is
 delete from koken.failed_sign_in
  where key = $1
-    or ctid = any (array(select ctid from koken.failed_sign_in where key = $2 order by at desc limit 1))
+    or ctid = any (array(select (select f.ctid from koken.failed_sign_in f where f.key = k.key
+                                  order by f.at desc limit 1)
+                           from unnest($2::text[]) as k (key)))

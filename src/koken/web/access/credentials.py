@@ -9,14 +9,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from koken.engine import accesssessions, accesstokens
-from koken.engine.accesssessions import hashed
 from koken.errors import KokenError
+from koken.model.credentials import hashed
+from koken.model.names import fault
+from koken.model.rights import Right
 from koken.store.database import Database
 from koken.views import doors
 from koken.views.doors import Token, User
 from koken.web.access import passwords
 from koken.web.access.kept import Kept
-from koken.web.access.principal import Kind, Principal, Right, rights_of
+from koken.web.access.principal import Kind, Principal, rights_of
 
 log = logging.getLogger("koken.web")
 FRESH = 5.0
@@ -25,7 +27,7 @@ WRITTEN = 60.0
 """Seconds between two notes of when a token was used."""
 MOST = 10_000
 AT_ONCE = 2
-"""Passwords that are checked at the same time; each takes 64 MiB and a core."""
+"""Passwords that are worked on at the same time; each takes 64 MiB and a core."""
 
 
 class Credentials:
@@ -86,10 +88,15 @@ class Credentials:
 
     async def user(self, name: str, password: str) -> User | None:
         """Whose name and password those are; takes as long whatever is wrong."""
-        found = await doors.user(self.views, name) if name.isprintable() else None
+        found = await doors.user(self.views, name) if fault(name) is None else None
         async with self.checking:
             right = await passwords.is_right(password, found.password if found else None)
         return found if right else None
+
+    async def hashed(self, password: str, name: str) -> str:
+        """A password as it is kept. Raises ``InvalidArguments`` for one that is easily guessed."""
+        async with self.checking:
+            return await asyncio.to_thread(passwords.hashed, password, name)
 
     async def nobody(self) -> bool:
         """Whether nobody was given a token or a password yet."""

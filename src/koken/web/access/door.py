@@ -10,18 +10,17 @@ from urllib.parse import quote, unquote
 from fastapi import Depends, Request
 
 from koken.errors import Forbidden, NotFound, NotSignedIn
-from koken.model.web import EVERYWHERE
+from koken.model.credentials import TOKEN
+from koken.model.rights import EVERYWHERE, Right
 from koken.web.access import origin, seals
 from koken.web.access.gate import set_cookie
-from koken.web.access.principal import Kind, Principal, Right, rights_of
+from koken.web.access.principal import Kind, Principal, rights_of
 from koken.web.house import House
 from koken.web.visit import Visit
 
 SESSION = "koken_session"
 WORKSPACE = "koken_workspace"
 """The cookie with the workspace in which a browser looks around."""
-TOKEN = "koken_"
-"""How our tokens begin."""
 SAFE = ("GET", "HEAD", "OPTIONS")
 YEAR = 365 * 86400
 KEPT = "koken.visit"
@@ -33,15 +32,29 @@ async def visit(request: Request) -> Visit:
     if kept is not None:
         return kept
     house: House = request.app.state.house
-    principal, proof = await known(request, house)
-    found = Visit(
-        house=house,
-        principal=principal,
-        workspace=await workspace_of(request, house, principal),
-        csrf=proof,
-    )
+    seals.SIGNED_WITH.set(await house.credentials.key())
+    found = await visit_of(request, house, *await known(request, house))
     request.scope[KEPT] = found
     return found
+
+
+async def onlooker(request: Request) -> Visit:
+    """The visit of a request that changes nothing any more, as for the page of an error.
+
+    What was sent is not read, and need not be a form of ours. Raises as ``visit`` does.
+    """
+    kept: Visit | None = request.scope.get(KEPT)
+    if kept is not None:
+        return kept
+    house: House = request.app.state.house
+    principal = await who(request, house)
+    return await visit_of(request, house, principal, await proof_of(house, principal))
+
+
+async def visit_of(request: Request, house: House, principal: Principal, proof: str) -> Visit:
+    """The visit of somebody, in the workspace that it is about."""
+    place = await workspace_of(request, house, principal)
+    return Visit(house=house, principal=principal, workspace=place, csrf=proof)
 
 
 async def known(request: Request, house: House) -> tuple[Principal, str]:
@@ -50,12 +63,17 @@ async def known(request: Request, house: House) -> tuple[Principal, str]:
     Raises ``NotSignedIn``, and ``Forbidden`` for a change that is not theirs.
     """
     principal = await who(request, house)
-    if principal.kind is Kind.TOKEN:
-        return principal, ""
-    proof = seals.csrf(await house.credentials.key(), principal)
-    if request.method not in SAFE:
+    proof = await proof_of(house, principal)
+    if principal.kind is not Kind.TOKEN and request.method not in SAFE:
         await refuse_forged(request, house, proof)
     return principal, proof
+
+
+async def proof_of(house: House, principal: Principal) -> str:
+    """What somebody's forms bring back; nothing for programs, which send none."""
+    if principal.kind is Kind.TOKEN:
+        return ""
+    return seals.csrf(await house.credentials.key(), principal)
 
 
 async def who(request: Request, house: House) -> Principal:

@@ -6,15 +6,15 @@ Plain ASGI, for it is passed by every request.
 from __future__ import annotations
 
 from http.cookies import SimpleCookie
-from typing import Any
 
-from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from koken.web.access import origin
+from koken.web.faults import problem_of
 from koken.web.house import House
+from koken.web.limits import OF_REQUEST, limited
 
 POLICY = "; ".join(
     (
@@ -39,8 +39,6 @@ PROTECTING = {
 }
 HTTPS_ONLY = {"strict-transport-security": "max-age=31536000"}
 NOT_KEPT = (b"cache-control", b"no-store")
-LARGEST = 2 * 1024 * 1024
-"""Bytes of a request's body."""
 ASKED_BY_MACHINES = ("/health", "/ready", "/metrics")
 """What is asked under whatever name a machine is known by."""
 STATIC = "/static/"
@@ -80,14 +78,14 @@ class Gate:
                 message = {**message, "headers": headers}
             await send(message)
 
-        name = origin.host_name(request.headers.get("host", ""))
+        name = origin.name_of(request)
         if path not in ASKED_BY_MACHINES and not origin.answers_to(
             name, self.web, loopback=self.house.loopback
         ):
-            await misdirected(request, name)(scope, receive, sent)
+            await misdirected(request, name, self.web.url)(scope, receive, sent)
             return
         self.strip(scope, request)
-        await self.app(scope, limited(receive), sent)
+        await self.app(scope, limited(receive, OF_REQUEST), sent)
 
     def strip(self, scope: Scope, request: HTTPConnection) -> None:
         """Take away what only a proxy that we trust may say."""
@@ -102,36 +100,17 @@ def raw(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
     return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 
-def limited(receive: Receive) -> Receive:
-    """Read no more of a body than anything here needs."""
-    read = 0
-
-    async def received() -> Message:
-        nonlocal read
-        message = await receive()
-        read += len(message.get("body", b""))
-        if read > LARGEST:
-            raise HTTPException(413, f"a request has at most {LARGEST:,} bytes")
-        return message
-
-    return received
-
-
-def misdirected(request: HTTPConnection, name: str) -> Response:
-    """The answer to who asks under a name that is not ours."""
+def misdirected(request: HTTPConnection, name: str, base: str) -> Response:
+    """The answer to who asks under a name that is not ours, which is in no address of ours."""
     detail = (
-        f"Koken does not answer under the name {name!r}. If it should: "
+        "the Host header is to be one name or address, and a port where it needs one"
+        if not name
+        else f"Koken does not answer under the name {name!r}. If it should: "
         f'add it to koken.toml as [web] hosts = ["{name}"], or set url'
     )
     if request.scope["path"].startswith("/api/"):
-        problem: dict[str, Any] = {
-            "type": "about:blank",
-            "title": "Not under this name",
-            "status": 421,
-            "code": "misdirected",
-            "detail": detail,
-        }
-        return JSONResponse(problem, 421, media_type="application/problem+json")
+        plain = problem_of("misdirected", detail, base=base, path=request.scope["path"])
+        return JSONResponse(plain, 421, media_type="application/problem+json")
     return PlainTextResponse(detail + "\n", 421)
 
 

@@ -17,6 +17,7 @@ import jwt
 from jwt import PyJWKSet
 
 from koken.errors import Forbidden, KokenError
+from koken.model.names import fault
 from koken.model.web import Web
 from koken.web.access.origin import host_of, is_loopback
 
@@ -165,7 +166,7 @@ class Issuer:
         return Vouched(
             issuer=self.web.issuer,
             subject=subject,
-            names=[name for name in names if name and name.isprintable()],
+            names=[name for name in names if fault(name) is None],
             groups=[str(each) for each in groups],
         )
 

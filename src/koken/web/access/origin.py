@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
@@ -10,19 +11,32 @@ from starlette.requests import HTTPConnection
 
 from koken.model.web import Web
 
-FORWARDED = ("x-forwarded-for", "forwarded", "x-real-ip", "via")
-"""What a proxy adds; then it is not this machine that asks."""
+FORWARDED = re.compile(
+    r"forwarded|via|x-(original-)?forwarded.*|x-(real|client|cluster-client)-ip|true-client-ip|cf-.*"
+)
+"""What a proxy adds, with ``-`` for ``_``; then it is not this machine that asks."""
+HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?", re.IGNORECASE)
+"""A Host header: a name or an address, and a port; whatever else stands there is none."""
 KNOWN = 200
 """Names that are remembered, for most requests come under the same."""
 
 
 @lru_cache(maxsize=KNOWN)
 def host_name(host: str) -> str:
-    """The name in a Host header, without the port: ``[::1]:7070`` is ``::1``."""
-    try:
-        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
-    except ValueError:
+    """The name in a Host header, without the port: ``[::1]:7070`` is ``::1``.
+
+    Empty where it is more or less than a name and a port, so that nobody can read it otherwise.
+    """
+    found = HOST.fullmatch(host)
+    if found is None or (found[1] and not is_address(found[1])):
         return ""
+    return (found[1] or found[2]).lower().rstrip(".")
+
+
+def name_of(request: HTTPConnection) -> str:
+    """The name under which we are asked; empty where none is said, or several are."""
+    hosts = request.headers.getlist("host")
+    return host_name(hosts[0]) if len(hosts) == 1 else ""
 
 
 @lru_cache(maxsize=KNOWN)
@@ -50,6 +64,8 @@ def answers_to(name: str, web: Web, *, loopback: bool) -> bool:
     ``hosts`` says anything and others than this machine may ask, any name: there nobody comes in
     without credentials, and a browser keeps those for the name under which it got them.
     """
+    if not name:
+        return False
     if is_loopback(name) or is_address(name):
         return True
     own = {each.lower() for each in web.hosts} | ({host_of(web.url)} if web.url else set())
@@ -100,9 +116,8 @@ def is_ours(request: HTTPConnection, web: Web) -> bool:
     origin = request.headers.get("origin")
     if origin is None:
         return True
-    own = {f"https://{request.headers.get('host', '')}".lower(), web.url.lower()}
-    if not is_secure(request, web):
-        own.add(f"http://{request.headers.get('host', '')}".lower())
+    scheme = "https" if is_secure(request, web) else "http"
+    own = (f"{scheme}://{request.headers.get('host', '')}".lower(), web.url.lower())
     return bool(origin) and origin.lower() in own
 
 
@@ -110,8 +125,8 @@ def is_local(request: HTTPConnection) -> bool:
     """Whether somebody on this machine asks, under one of its own names, and by no proxy."""
     return (
         is_loopback(peer_of(request))
-        and is_loopback(host_name(request.headers.get("host", "")))
-        and not any(header in request.headers for header in FORWARDED)
+        and is_loopback(name_of(request))
+        and not any(FORWARDED.fullmatch(each.replace("_", "-")) for each in request.headers)
     )
 
 

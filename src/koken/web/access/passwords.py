@@ -9,6 +9,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from koken.errors import InvalidArguments
+from koken.model.names import folded
 
 HASHER = PasswordHasher()
 SHORTEST, LONGEST = 10, 1000
@@ -20,7 +21,7 @@ def hashed(password: str, name: str) -> str:
         raise InvalidArguments(
             f"a password has {SHORTEST} to {LONGEST:,} characters", {"password": "its length"}
         )
-    if password.lower() == name.lower():
+    if folded(password) == folded(name):
         raise InvalidArguments("a password is not the name", {"password": "it is the name"})
     return HASHER.hash(password)
 

@@ -6,43 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from koken.model import web
-from koken.model.web import EVERYWHERE
-
-
-class Right(StrEnum):
-    """What a door lets people do."""
-
-    READ = "read"
-    START = "start"
-    """Start runs, send signals, answer questions."""
-    OPERATE = "operate"
-    """Cancel, repair, pause: whatever changes what goes."""
-    ADMINISTER = "administer"
-    """Say who may come in."""
-
-
-class Role(StrEnum):
-    """What somebody is in a workspace."""
-
-    VIEWER = "viewer"
-    OPERATOR = "operator"
-    ADMIN = "admin"
-
-    @property
-    def rights(self) -> frozenset[Right]:
-        """What comes with it."""
-        return RIGHTS[self]
-
-
-RIGHTS: Mapping[Role, frozenset[Right]] = {
-    role: frozenset(map(Right, web.RIGHTS[role])) for role in Role
-}
+from koken.model.rights import EVERYWHERE, Right, Role
 
 
 def rights_of(roles: Mapping[str, str]) -> dict[str, frozenset[Right]]:
     """Workspace → role, as workspace → what is allowed there."""
-    return {workspace: RIGHTS[Role(role)] for workspace, role in roles.items()}
+    return {workspace: Role(role).rights for workspace, role in roles.items()}
 
 
 class Kind(StrEnum):
@@ -77,7 +46,12 @@ class Principal:
         """Whether the workspace exists for them at all."""
         return workspace in self.rights or EVERYWHERE in self.rights
 
-    @property
-    def everywhere(self) -> bool:
-        """Whether every workspace exists for them; the whole house's facts are theirs to see."""
-        return EVERYWHERE in self.rights
+    def everywhere(self, right: Right) -> bool:
+        """Whether that is allowed in every workspace."""
+        return right in self.rights.get(EVERYWHERE, ())
+
+    def places(self, right: Right) -> list[str] | None:
+        """The workspaces in which that is allowed; None: every one."""
+        if self.everywhere(right):
+            return None
+        return [workspace for workspace in self.rights if self.may(right, workspace)]

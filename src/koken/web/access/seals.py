@@ -7,10 +7,14 @@ import json
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
+from contextvars import ContextVar
 from hashlib import sha256
 from typing import Any
 
 from koken.web.access.principal import Principal
+
+SIGNED_WITH: ContextVar[bytes] = ContextVar("koken.door_key", default=b"")
+"""The door key, where a request is at hand: ``visit`` puts it here."""
 
 
 def signature(key: bytes, purpose: str, text: bytes) -> str:

@@ -21,10 +21,14 @@ class UserShown(BaseModel):
     disabled_at: AwareDatetime | None
 
 
-class UsersShown(BaseModel):
-    """Users."""
+class UserChanged(BaseModel):
+    """What has become of a user."""
 
-    items: list[UserShown]
+    user: str
+    role: str | None = None
+    workspace: str | None = None
+    disabled: bool | None = None
+    ended: int | None = Field(None, description="Sessions.")
 
 
 class TokenShown(BaseModel):
@@ -42,12 +46,6 @@ class TokenShown(BaseModel):
     revoked_at: AwareDatetime | None
     revoked_by: str | None
     standing: Literal["good", "expired", "revoked"]
-
-
-class TokensShown(BaseModel):
-    """Tokens."""
-
-    items: list[TokenShown]
 
 
 class TokenMade(BaseModel):

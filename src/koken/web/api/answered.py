@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
@@ -21,21 +21,42 @@ from koken.web.visit import Visit
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
-KEY = re.compile(r"[\x20-\x7e]{1,255}")
+KEY = re.compile(r"^[!-~]([ -~]{0,253}[!-~])?$")
+PARAMETER: dict[str, Any] = {
+    "name": HEADER,
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "pattern": KEY.pattern},
+    "description": "The same request under the same key is carried out once, for 24 hours.",
+}
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 
 def key_of(request: Request) -> str | None:
     """The key of a request. Raises ``InvalidArguments`` for one that cannot be."""
     found = request.headers.get(HEADER)
-    if found is not None and not (KEY.fullmatch(found) and found.strip()):
-        why = "is 1 to 255 characters of ASCII"
+    if found is not None and not KEY.fullmatch(found):
+        why = "is 1 to 255 characters of ASCII, without blanks at its ends"
         raise InvalidArguments(f"{HEADER} {why}", {HEADER: why})
     return found
 
 
+def promising(extra: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What is described of a route, with the key that it looks at."""
+    described = dict(extra or {})
+    given = described.get("parameters", [])
+    if PARAMETER not in given:
+        described["parameters"] = [*given, PARAMETER]
+    return described
+
+
 class Once(APIRoute):
     """A route whose writes are carried out once under one key; others get the same answer."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        if not set(options.get("methods") or ()).isdisjoint(WRITES):
+            options["openapi_extra"] = promising(options.get("openapi_extra"))
+        super().__init__(path, endpoint, **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, with the key looked at before."""

@@ -7,7 +7,6 @@ from importlib.metadata import version
 from fastapi import FastAPI
 
 from koken.web.api import (
-    access,
     backfills,
     bulks,
     doctor,
@@ -24,6 +23,8 @@ from koken.web.api import (
     speaking,
     steps,
     streams,
+    tokens,
+    users,
     waiting,
     workspaces,
 )
@@ -61,7 +62,8 @@ def api(house: House) -> FastAPI:
     app.include_router(workspaces.router)
     app.include_router(requests.router)
     app.include_router(hooks.router)
-    app.include_router(access.router)
+    app.include_router(users.router)
+    app.include_router(tokens.router)
     app.include_router(doctor.router)
     app.include_router(backfills.router)
     return app

@@ -10,6 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 DryRun = Annotated[bool, Query(description="1: only tell the plan, and do nothing.")]
 
 
+Reason = Annotated[str, Query(max_length=10_000, description="Why, for the record.")]
+
+
 class Asked(BaseModel):
     """What all have in common: unknown fields are refused, and so are texts for numbers."""
 

@@ -35,8 +35,12 @@ class BackfillShown(Shown):
     """What a backfill does, or would do."""
 
     job: str
-    schedule_id: str
-    schedule: str
+    schedule: str = Field(description="The schedule's number.")
+    name: str = Field(description="The schedule's name.")
+    words: str = Field(description="When it is due.")
+    timezone: str
+    since: AwareDatetime = Field(alias="from")
+    until: AwareDatetime = Field(alias="to")
     at_once: int
     runs: int = Field(description="For so many due times.")
     first: AwareDatetime | None

@@ -10,17 +10,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from koken.engine import bulk as engine
-from koken.errors import NotFound
 from koken.model.bulk import BulkVerb
 from koken.views import bulks
 from koken.views.bulks import FORESEEN
-from koken.views.query import is_id
 from koken.web.access.door import Operating, Reading
 from koken.web.api import lists
 from koken.web.api.answered import Once
 from koken.web.api.asked import Asked, Reasoned
 from koken.web.api.lists import Cursor, Limit, answer, listed
 from koken.web.api.models import BulkShown, Listed, PreviewShown, RefusalShown
+from koken.web.numbers import number_of
 from koken.web.shown import run_json
 
 router = APIRouter(tags=["bulks"], route_class=Once)
@@ -45,9 +44,7 @@ async def find_bulks(visit: Reading, limit: Limit = 50, cursor: Cursor = None) -
     of = f"bulks {visit.workspace}"
     before = lists.read(of, cursor)
     rows = await bulks.bulks(visit.views, workspace=visit.workspace, limit=limit + 1, before=before)
-    shown, more = lists.cut(rows, limit)
-    last = lists.written(of, shown[-1].id) if more else None
-    return listed((each.to_json() for each in shown), last)
+    return lists.page(of, rows, limit, lambda row: row.id)
 
 
 @router.post(
@@ -58,7 +55,7 @@ async def find_bulks(visit: Reading, limit: Limit = 50, cursor: Cursor = None) -
 )
 async def start_bulk(body: BulkAsked, request: Request, visit: Operating) -> Response:
     """Those that match now. Workers do so; retries stop by themselves when they fail again."""
-    made = await visit.client.made_bulk(body.verb, body.q, body.rate, body.reason)
+    made = await visit.client.made_bulk(body.verb, visit.query(body.q), body.rate, body.reason)
     place = f"{request.scope['root_path']}/bulks/{made.id}"
     return answer(made.to_json(), 201, {"Location": place})
 
@@ -73,18 +70,21 @@ async def preview_bulk(
     q: Annotated[str, Query(max_length=4000)],
     verb: BulkVerb = "retry",
 ) -> Response:
-    """`refusals` tells why some of the first runs would be left as they are."""
-    found = await bulks.preview(visit.views, q, workspace=visit.workspace, verb=verb)
-    refusals = await engine.foresee(visit.db, verb, found.ids[:FORESEEN])
+    """`refusals` tells why some of the first `foreseen` runs would be left as they are.
+
+    It only reads, and takes a moment however many runs match.
+    """
+    found = await bulks.preview(visit.views, visit.query(q), workspace=visit.workspace, verb=verb)
+    seen = await engine.foresee(visit.db, verb, found.ids[:FORESEEN])
     plain = found.to_json()
     plain["first"] = [run_json(visit, run) for run in found.first]
-    return answer({**plain, "refusals": dict(refusals)})
+    return answer({**plain, "foreseen": seen.looked, "refusals": dict(seen.refusals)})
 
 
 @router.get("/bulks/{bulk}", summary="Look at a bulk", responses={200: {"model": BulkShown}})
 async def get_bulk(bulk: str, visit: Reading) -> Response:
     """How far it is."""
-    return answer((await visit.client.bulk(number(bulk))).to_json())
+    return answer((await visit.client.bulk(number_of("bulk", bulk))).to_json())
 
 
 @router.get(
@@ -93,9 +93,9 @@ async def get_bulk(bulk: str, visit: Reading) -> Response:
     responses={200: {"model": Listed[RefusalShown]}},
 )
 async def get_refusals(bulk: str, visit: Reading) -> Response:
-    """The most frequent reason first."""
-    found = await visit.client.bulk(number(bulk))
-    refusals = await engine.refusals(visit.db, found.id)
+    """The most frequent reason first. All: runs are refused for a few reasons."""
+    found = await visit.client.bulk(number_of("bulk", bulk))
+    refusals = await bulks.refusals(visit.views, found.id)
     return listed({"reason": why, "runs": count} for why, count in refusals.most_common())
 
 
@@ -107,7 +107,7 @@ async def get_refusals(bulk: str, visit: Reading) -> Response:
 async def pause_bulk(bulk: str, visit: Operating, body: Reasoned | None = None) -> Response:
     """What it has done goes on."""
     why = (body or Reasoned()).reason
-    return answer((await visit.client.pause_bulk(number(bulk), reason=why)).to_json())
+    return answer((await visit.client.pause_bulk(number_of("bulk", bulk), reason=why)).to_json())
 
 
 @router.post(
@@ -118,18 +118,11 @@ async def pause_bulk(bulk: str, visit: Operating, body: Reasoned | None = None) 
 async def resume_bulk(bulk: str, visit: Operating, body: Reasoned | None = None) -> Response:
     """Failures from before do not count any more."""
     why = (body or Reasoned()).reason
-    return answer((await visit.client.resume_bulk(number(bulk), reason=why)).to_json())
+    return answer((await visit.client.resume_bulk(number_of("bulk", bulk), reason=why)).to_json())
 
 
 @router.post("/bulks/{bulk}/stops", summary="End a bulk", responses={200: {"model": BulkShown}})
 async def stop_bulk(bulk: str, visit: Operating, body: Reasoned | None = None) -> Response:
     """What it has done goes on."""
     why = (body or Reasoned()).reason
-    return answer((await visit.client.stop_bulk(number(bulk), reason=why)).to_json())
-
-
-def number(bulk: str) -> int:
-    """The number of a bulk. Raises ``NotFound``."""
-    if not is_id(bulk):
-        raise NotFound(f"there is no bulk {bulk}")
-    return int(bulk)
+    return answer((await visit.client.stop_bulk(number_of("bulk", bulk), reason=why)).to_json())

@@ -8,21 +8,23 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-from koken.web.api.answered import HEADER, WRITES
+from koken.web.api.answered import WRITES
 from koken.web.api.models import ProblemShown
 from koken.web.api.problems import MEDIA
 
-ABOUT = """Everything that the terminal can do. Ids are texts; instants are ISO 8601 with offset;
-lists are pages with an opaque cursor; what is refused is a problem (RFC 9457) with a `code` that
-stays the same."""
+ABOUT = """What the terminal can do, but for migrate, prune, dev and worker. Ids are texts; instants
+are ISO 8601 with offset; lists are pages with an opaque cursor; what is refused is a problem
+(RFC 9457) with a `code` that stays the same."""
 PROBLEMS = {
     "400": "The request cannot be read.",
     "401": "Nobody knows who asks.",
     "403": "Who asks may not do that.",
     "404": "There is no such thing here.",
+    "405": "That cannot be done here; the header `Allow` says what can.",
     "409": "Something stands in the way: what, who holds it, since when.",
     "413": "The body is too large.",
     "415": "The body is of a kind that is not read here.",
+    "421": "Koken does not answer under this name.",
     "422": "Something given does not fit; `problems` tells what, by its place.",
     "429": "Asked too often; `after` is how many seconds to wait.",
     "500": "Koken failed; its log has more under `id`.",
@@ -35,13 +37,6 @@ WORKSPACE = {
     "required": False,
     "schema": {"type": "string"},
     "description": "Where, for who may enter several workspaces; a run's number says it by itself.",
-}
-KEY = {
-    "name": HEADER,
-    "in": "header",
-    "required": False,
-    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
-    "description": "The same request under the same key is carried out once, for 24 hours.",
 }
 
 
@@ -76,8 +71,6 @@ def complete(found: dict[str, Any]) -> None:
         for method, operation in path.items():
             writes = method.upper() in WRITES
             operation.setdefault("parameters", []).append(WORKSPACE)
-            if writes:
-                operation["parameters"].append(KEY)
             for status, about in PROBLEMS.items():
                 if status not in OF_WRITES or writes:
                     operation["responses"][status] = problem(about)

@@ -6,13 +6,13 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from koken.engine.prune import prune
+from koken.model.rights import Right
 from koken.views import history
 from koken.views.examination import examine
 from koken.web.access.door import Reading
-from koken.web.access.principal import Right
-from koken.web.api.floormodels import FindingsShown, PrunableShown
-from koken.web.api.lists import answer
-from koken.web.api.wide import need_everywhere
+from koken.web.api.floormodels import FindingShown, PrunableShown
+from koken.web.api.lists import answer, listed
+from koken.web.api.models import Listed
 
 router = APIRouter(tags=["upkeep"])
 
@@ -20,13 +20,13 @@ router = APIRouter(tags=["upkeep"])
 @router.get(
     "/doctor",
     summary="Look for what is wrong, and what to do about it",
-    responses={200: {"model": FindingsShown}},
+    responses={200: {"model": Listed[FindingShown]}},
 )
 async def see_doctor(visit: Reading) -> Response:
-    """As `koken doctor`. For those who may look into every workspace."""
-    need_everywhere(visit, Right.READ, "the doctor's findings")
+    """As `koken doctor`, a line for each thing looked at. For who may look into every workspace."""
+    visit.need_everywhere(Right.READ, "the doctor's findings")
     found = await examine(visit.views, visit.house.config)
-    return answer({"items": [each.to_json() for each in found]})
+    return listed(each.to_json() for each in found)
 
 
 @router.get(
@@ -36,7 +36,7 @@ async def see_doctor(visit: Reading) -> Response:
 )
 async def see_prunable(visit: Reading) -> Response:
     """Nothing is deleted; of runs the oldest 100,000 are looked at."""
-    need_everywhere(visit, Right.READ, "the rules of history")
+    visit.need_everywhere(Right.READ, "the rules of history")
     keep = visit.house.config.keep
     old = await history.old(visit.views, keep)
     found = await prune(visit.db, keep, dry_run=True)

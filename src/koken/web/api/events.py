@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from koken.views import eventquery, events
-from koken.views.events import PlacedEvent
 from koken.web.access.door import Reading
 from koken.web.api import lists
 from koken.web.api.floormodels import EventShown
-from koken.web.api.lists import Cursor, Limit, listed
+from koken.web.api.lists import Cursor, Limit
 from koken.web.api.models import Listed
-from koken.web.masking import masked
-from koken.web.visit import Visit
+from koken.web.shown import event_json
 
 router = APIRouter(tags=["events"])
 
@@ -41,21 +39,12 @@ async def list_events(
     """With what was done to jobs and queues that all workspaces share."""
     of = f"events {visit.workspace} {q}"
     before = lists.read(of, cursor)
-    limit = min(limit, events.MOST - 1)
     found = await events.of_workspace(
         visit.views,
         workspace=visit.workspace,
         limit=limit + 1,
         before=before,
-        house=visit.principal.everywhere,
+        house=visit.hears_house,
         **eventquery.parse(q),
     )
-    rows, more = lists.cut(found, limit)
-    after = lists.written(of, rows[-1].id) if more else None
-    return listed((event_json(visit, row) for row in rows), after)
-
-
-def event_json(visit: Visit, row: PlacedEvent) -> dict[str, Any]:
-    """An event, without the secrets among arguments and answers."""
-    plain = row.to_json()
-    return {**plain, "detail": masked(plain["detail"], visit.house.web.mask)}
+    return lists.page(of, found, limit, lambda row: row.id, lambda row: event_json(visit, row))

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from types import EllipsisType
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from koken.config import read_rate
 from koken.define import checks
 from koken.engine import queues as engine
-from koken.errors import DeclarationError, InvalidArguments, NotFound
+from koken.errors import DeclarationError, InvalidArguments
+from koken.model.rights import Right
 from koken.views import floor
-from koken.views.floor import QueueRow
 from koken.web.access.door import Operating, Reading
-from koken.web.access.principal import Right
+from koken.web.api import lists
 from koken.web.api.answered import Once
 from koken.web.api.asked import Reasoned
 from koken.web.api.floormodels import QueueShown, WorkerShown
-from koken.web.api.lists import answer, listed
+from koken.web.api.lists import Cursor, Limit, answer, listed
 from koken.web.api.models import Listed
-from koken.web.api.wide import counted_in, need_everywhere
+from koken.web.api.wide import counted_in
+from koken.web.queues import queue_named, rate_of
 from koken.web.visit import Visit
 
 router = APIRouter(tags=["floor"], route_class=Once)
@@ -47,7 +46,7 @@ class QueueAsked(Reasoned):
 
 @router.get("/queues", summary="List queues", responses={200: {"model": Listed[QueueShown]}})
 async def list_queues(visit: Reading, everywhere: Everywhere = False) -> Response:
-    """What runs and waits in them of this workspace, and their limits."""
+    """What runs and waits in them of this workspace, and their limits. All: a house has few."""
     rows = await floor.queues(visit.views, workspace=counted_in(visit, everywhere))
     return listed(row.to_json() for row in rows)
 
@@ -55,7 +54,7 @@ async def list_queues(visit: Reading, everywhere: Everywhere = False) -> Respons
 @router.get("/queues/{queue}", summary="Look at a queue", responses={200: {"model": QueueShown}})
 async def get_queue(queue: Name, visit: Reading, everywhere: Everywhere = False) -> Response:
     """What runs and waits in it of this workspace, and its limits."""
-    return answer((await one(visit, queue, everywhere)).to_json())
+    return answer((await queue_named(visit, queue, counted_in(visit, everywhere))).to_json())
 
 
 @router.put(
@@ -63,7 +62,7 @@ async def get_queue(queue: Name, visit: Reading, everywhere: Everywhere = False)
 )
 async def set_queue(queue: Name, visit: Operating, body: QueueAsked) -> Response:
     """Makes the queue where nobody has named it yet. For those who may operate everywhere."""
-    need_everywhere(visit, Right.OPERATE, "queues")
+    visit.need_everywhere(Right.OPERATE, "queues")
     try:
         checks.name(queue, "queue")
     except DeclarationError as error:
@@ -80,19 +79,7 @@ async def set_queue(queue: Name, visit: Operating, body: QueueAsked) -> Response
         by=visit.principal.name,
         reason=body.reason or None,
     )
-    return answer((await one(visit, queue, False)).to_json())
-
-
-def rate_of(value: float | str | None) -> float | EllipsisType | None:
-    """Starts a second. Raises ``InvalidArguments``."""
-    try:
-        found = read_rate(value) if isinstance(value, str) else value
-    except ValueError as error:
-        raise InvalidArguments(str(error), {"rate": str(error)}) from None
-    if found is not None and not 0 < found < 1e9:
-        why = f"is {value!r}; it is above 0 and below a billion a second"
-        raise InvalidArguments(f"rate {why}", {"rate": why})
-    return found
+    return answer((await queue_named(visit, queue, visit.workspace)).to_json())
 
 
 @router.post(
@@ -117,20 +104,12 @@ async def resume_queue(queue: Name, visit: Operating, body: Reasoned | None = No
 
 async def switched(visit: Visit, queue: str, body: Reasoned | None, *, paused: bool) -> Response:
     """Pause a queue or let it go on."""
-    need_everywhere(visit, Right.OPERATE, "queues")
-    before = await one(visit, queue, False)
+    visit.need_everywhere(Right.OPERATE, "queues")
+    before = await queue_named(visit, queue, visit.workspace)
     if (before.paused_at is not None) is not paused:
         why = (body.reason if body else "") or None
         await engine.pause(visit.db, queue, paused=paused, by=visit.principal.name, reason=why)
-    return answer((await one(visit, queue, False)).to_json())
-
-
-async def one(visit: Visit, name: str, everywhere: bool) -> QueueRow:
-    """The queue of that name. Raises ``NotFound``."""
-    rows = await floor.queues(visit.views, workspace=counted_in(visit, everywhere), name=name)
-    if not rows:
-        raise NotFound(f"there is no queue {name!r}")
-    return rows[0]
+    return answer((await queue_named(visit, queue, visit.workspace)).to_json())
 
 
 @router.get("/workers", summary="List workers", responses={200: {"model": Listed[WorkerShown]}})
@@ -138,8 +117,17 @@ async def list_workers(
     visit: Reading,
     gone: Annotated[bool, Query(description="1: also those that have left or were lost.")] = False,
     everywhere: Everywhere = False,
+    limit: Limit = 100,
+    cursor: Cursor = None,
 ) -> Response:
     """With what each carries out of this workspace, and is as busy as that."""
-    rows = await floor.workers(visit.views, gone=gone, workspace=counted_in(visit, everywhere))
-    items: list[dict[str, Any]] = [row.to_json() for row in rows]
-    return listed(items)
+    of = f"workers {visit.workspace} {gone} {everywhere}"
+    cleared, number = lists.read(of, cursor) or (False, 0)
+    rows = await floor.workers(
+        visit.views,
+        gone=gone,
+        workspace=counted_in(visit, everywhere),
+        after=(cleared, number),
+        limit=limit + 1,
+    )
+    return lists.page(of, rows, limit, lambda row: [row.cleared, row.id])

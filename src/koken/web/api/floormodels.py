@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, Field
 
+from koken.views.locks import Kind
 from koken.web.api.models import ActShown, Shown
 
 
@@ -60,7 +61,7 @@ class LockShown(BaseModel):
     """A lock that somebody has or wants."""
 
     id: str
-    kind: Literal["lock", "subject", "overlap"]
+    kind: Kind
     key: str
     limit: int
     mode: str | None
@@ -71,13 +72,7 @@ class LockShown(BaseModel):
     next: list[HolderShown] = Field(description="The first of those that wait.")
 
 
-class LocksShown(BaseModel):
-    """Locks of one key."""
-
-    items: list[LockShown]
-
-
-class BrokenShown(BaseModel):
+class UnlockedShown(BaseModel):
     """From whom a lock was taken."""
 
     runs: list[str]
@@ -95,16 +90,9 @@ class KeyShown(BaseModel):
     since: AwareDatetime
 
 
-class KeysShown(BaseModel):
-    """Overlap keys."""
-
-    items: list[KeyShown]
-
-
 class EventShown(ActShown):
     """One thing that somebody did, and what it was about."""
 
-    id: str
     workspace: str
     job: str | None
     run: str | None
@@ -119,7 +107,7 @@ class AskedShown(BaseModel):
     step: str | None
     key: str
     text: str
-    for_: str | None = Field(alias="for")
+    to: str | None = Field(description="Of whom it asks.")
     reason: str | None
     form: dict[str, Any] = Field(alias="schema", description="A JSON Schema of the answer.")
     asked_at: AwareDatetime
@@ -149,12 +137,6 @@ class WorkspaceShown(BaseModel):
     created_at: AwareDatetime
 
 
-class WorkspacesShown(BaseModel):
-    """Workspaces."""
-
-    items: list[WorkspaceShown]
-
-
 class FindingShown(BaseModel):
     """One line of the doctor."""
 
@@ -162,12 +144,6 @@ class FindingShown(BaseModel):
     good: bool
     text: str
     remedy: str | None
-
-
-class FindingsShown(BaseModel):
-    """All that the doctor has looked at."""
-
-    items: list[FindingShown]
 
 
 class PrunableShown(BaseModel):
@@ -191,12 +167,6 @@ class HookShown(BaseModel):
     created_at: AwareDatetime
     created_by: str
     last_used_at: AwareDatetime | None
-
-
-class HooksShown(BaseModel):
-    """Hooks."""
-
-    items: list[HookShown]
 
 
 class HookMade(BaseModel):

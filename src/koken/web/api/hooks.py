@@ -16,15 +16,18 @@ from starlette.responses import Response
 from koken.engine import hooks as engine
 from koken.errors import InvalidArguments, NotSignedIn
 from koken.model.hooks import BadSignature, delivery, secret
+from koken.model.rights import Right
 from koken.views import hooks
 from koken.views.hooks import HookRow
 from koken.web.access.door import Administering
 from koken.web.access.kept import Kept
-from koken.web.access.principal import Kind, Principal, Right
+from koken.web.access.principal import Kind, Principal
+from koken.web.api import lists
 from koken.web.api.answered import Once
-from koken.web.api.asked import Reasoned
-from koken.web.api.floormodels import AcceptedShown, HookMade, HooksShown
-from koken.web.api.lists import answer
+from koken.web.api.asked import Reason, Reasoned
+from koken.web.api.floormodels import AcceptedShown, HookMade, HookShown
+from koken.web.api.lists import Cursor, Limit, answer
+from koken.web.api.models import Listed
 from koken.web.house import House
 from koken.web.starting import Begun, begin
 from koken.web.visit import Visit
@@ -71,11 +74,13 @@ class HookAsked(Reasoned):
     )
 
 
-@MANAGED.get("/hooks", summary="List hooks", responses={200: {"model": HooksShown}})
-async def list_hooks(visit: Administering) -> Response:
+@MANAGED.get("/hooks", summary="List hooks", responses={200: {"model": Listed[HookShown]}})
+async def list_hooks(visit: Administering, limit: Limit = 100, cursor: Cursor = None) -> Response:
     """Those of this workspace."""
-    found = await hooks.hooks(visit.views, [visit.workspace])
-    return answer({"items": [row.to_json() for row in found]})
+    of = f"hooks {visit.workspace}"
+    after = lists.read(of, cursor) or ""
+    found = await hooks.hooks(visit.views, [visit.workspace], after=after, limit=limit + 1)
+    return lists.page(of, found, limit, lambda row: row.name)
 
 
 @router.post(
@@ -107,7 +112,11 @@ async def add_hook(request: Request, visit: Administering, body: HookAsked) -> R
 async def rotate_hook(
     hook: Name, request: Request, visit: Administering, body: Reasoned | None = None
 ) -> Response:
-    """The old one is good no more."""
+    """The old one is good no more.
+
+    `Idempotency-Key` is not looked at: no secret is kept. Where the answer was lost, rotate again;
+    until the new one is where the calls come from, they are refused.
+    """
     made = await engine.rotate(
         visit.db,
         hook,
@@ -119,10 +128,14 @@ async def rotate_hook(
 
 
 @MANAGED.delete("/hooks/{hook}", summary="Remove a hook", status_code=204)
-async def remove_hook(hook: Name, visit: Administering) -> Response:
+async def remove_hook(hook: Name, visit: Administering, reason: Reason = "") -> Response:
     """Calls to it are refused from now on."""
     await engine.remove(
-        visit.db, hook, workspaces=[visit.workspace], by=visit.principal.name, reason=None
+        visit.db,
+        hook,
+        workspaces=[visit.workspace],
+        by=visit.principal.name,
+        reason=reason or None,
     )
     return Response(status_code=204)
 

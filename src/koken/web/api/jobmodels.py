@@ -26,7 +26,7 @@ class JobShown(Shown):
     owner: str
     tags: list[str]
     queue: str
-    schedules: list[str]
+    expressions: list[str] = Field(description="When its schedules are due, as they are written.")
     next_at: AwareDatetime | None
     paused: bool
     last_run: LastRunShown | None
@@ -118,12 +118,6 @@ class DueShown(BaseModel):
     schedule: str = Field(description="The schedule's number.")
 
 
-class DuesShown(BaseModel):
-    """Due times to come."""
-
-    items: list[DueShown]
-
-
 class NextShown(BaseModel):
     """When an expression is due."""
 
@@ -136,17 +130,18 @@ class TickShown(Shown):
     """A due time and its verdict."""
 
     due_at: AwareDatetime
-    until_at: AwareDatetime
+    last_at: AwareDatetime = Field(description="The last of the due times that it stands for.")
     count: int = Field(description="How many due times it stands for.")
     verdict: str
     reason: str | None
-    run_id: str | None
-    blocker_id: str | None
+    run: str | None
+    run_state: str | None
+    blocker: str | None = Field(description="The run that stood in the way.")
     fired_at: AwareDatetime
-    schedule: str
+    schedule: str = Field(description="The schedule's number.")
+    name: str = Field(description="The schedule's name.")
     expression: str
     timezone: str
-    run_state: str | None
 
 
 class SwitchedShown(BaseModel):

@@ -14,7 +14,6 @@ from koken.errors import NotFound, Refused
 from koken.model.run import stamp
 from koken.views import catalog, versions
 from koken.views.catalog import JobRow
-from koken.views.drawingsvg import svg
 from koken.views.graph import graph_of_job
 from koken.views.jobfacts import job_facts
 from koken.views.strips import failing_since, strips
@@ -25,7 +24,7 @@ from koken.web.api.answered import Once
 from koken.web.api.asked import Reasoned
 from koken.web.api.jobmodels import (
     DifferencesShown,
-    DuesShown,
+    DueShown,
     JobDetail,
     JobShown,
     SwitchedShown,
@@ -36,12 +35,13 @@ from koken.web.api.jobmodels import (
 from koken.web.api.lists import Cursor, Limit, answer, listed
 from koken.web.api.models import GraphShown, Listed
 from koken.web.api.ticks import page_of_ticks
+from koken.web.pictures import DESCRIBED, picture
 from koken.web.specs import form_shown, spec_shown
 from koken.web.visit import Visit
 
 router = APIRouter(tags=["jobs"], route_class=Once)
 Name = Annotated[str, Path(description="The job's name.")]
-Number = Annotated[int, Path(ge=1, le=versions.LARGEST, description="A version's number.")]
+Number = Annotated[int, Path(ge=1, le=versions.HIGHEST, description="A version's number.")]
 Some = Annotated[int, Query(ge=1, le=100, description="How many.")]
 OUTCOMES = 20
 
@@ -62,29 +62,25 @@ async def list_jobs(
 ) -> Response:
     """With the last run and the next due time of each."""
     of = f"jobs {visit.workspace} {q!r} {tag!r} {owner!r} {retired}"
-    after = lists.read(of, cursor)
-    found = await catalog.jobs(visit.views, workspace=visit.workspace, retired=retired)
-    rows = [
-        row for row in found if fits(row, q, tag, owner) and (after is None or row.name > after)
-    ]
-    rows = sorted(rows, key=lambda row: row.name)
-    more = lists.written(of, rows[limit - 1].name) if len(rows) > limit else None
-    return listed((row_json(visit, row) for row in rows[:limit]), more)
+    name, number = lists.read(of, cursor) or (None, 0)
+    found = await catalog.jobs(
+        visit.views,
+        workspace=visit.workspace,
+        retired=retired,
+        text=q,
+        tag=tag,
+        owner=owner,
+        after=(name, number),
+        limit=limit + 1,
+    )
+    return lists.page(
+        of, found, limit, lambda row: [row.name, row.id], lambda row: row_json(visit, row)
+    )
 
 
 def row_json(visit: Visit, row: JobRow) -> dict[str, Any]:
     """A job of the list, without secrets."""
     return {**row.to_json(), "arguments": form_shown(row.parameters, visit.house.web.mask)}
-
-
-def fits(row: JobRow, q: str, tag: str, owner: str) -> bool:
-    """Whether a job is one of those that are looked for."""
-    told = f"{row.name} {row.description.partition(chr(10))[0]}".casefold()
-    return (
-        all(word in told for word in q.casefold().split())
-        and (not tag or tag in row.tags)
-        and (not owner or owner == row.owner)
-    )
 
 
 @router.get("/jobs/{job}", summary="Look at a job", responses={200: {"model": JobDetail}})
@@ -131,9 +127,7 @@ async def list_versions(
     found = await versions.versions(
         visit.views, job, workspace=visit.workspace, limit=limit + 1, before=before
     )
-    rows, more = lists.cut(found, limit)
-    after = lists.written(of, rows[-1].number) if more else None
-    return listed((row.to_json() for row in rows), after)
+    return lists.page(of, found, limit, lambda row: row.number)
 
 
 @router.get(
@@ -157,11 +151,11 @@ async def compare_versions(
     visit: Reading,
     old: Annotated[
         int | None,
-        Query(alias="from", ge=1, le=versions.LARGEST, description="Default: the one before `to`."),
+        Query(alias="from", ge=1, le=versions.HIGHEST, description="Default: the one before `to`."),
     ] = None,
     new: Annotated[
         int | None,
-        Query(alias="to", ge=1, le=versions.LARGEST, description="Default: the current."),
+        Query(alias="to", ge=1, le=versions.HIGHEST, description="Default: the current."),
     ] = None,
 ) -> Response:
     """Field by field, with what was before and what is after."""
@@ -180,15 +174,15 @@ async def compare_versions(
 @router.get(
     "/jobs/{job}/next",
     summary="Say when a job is due next",
-    responses={200: {"model": DuesShown}},
+    responses={200: {"model": Listed[DueShown]}},
 )
 async def next_of_job(job: Name, visit: Reading, n: Some = 5) -> Response:
-    """By all its schedules that are not paused."""
+    """By all its schedules that are not paused: the first `n`, and no further page."""
     await job_facts(visit.views, job, workspace=visit.workspace)
     found = await upcoming(
         visit.views, job, workspace=visit.workspace, after=datetime.now(UTC), number=n
     )
-    return answer({"items": [each.to_json() for each in found]})
+    return listed(each.to_json() for each in found)
 
 
 @router.get(
@@ -217,12 +211,12 @@ async def graph_of(job: Name, visit: Reading) -> Response:
     "/jobs/{job}/graph.svg",
     summary="The steps of a job as a picture",
     response_class=Response,
-    responses={200: {"content": {"image/svg+xml": {}}, "description": "The picture."}},
+    responses={200: DESCRIBED},
 )
 async def picture_of(job: Name, visit: Reading) -> Response:
     """As they are declared."""
     await job_facts(visit.views, job, workspace=visit.workspace)
-    return Response(svg(await graph_of_job(visit.views, job)), media_type="image/svg+xml")
+    return picture(await graph_of_job(visit.views, job))
 
 
 @router.post(

@@ -6,15 +6,18 @@ import hashlib
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Query
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 from starlette.responses import Response
 
 from koken.errors import InvalidArguments
+from koken.web.access.seals import SIGNED_WITH
 
+T = TypeVar("T")
 MOST = 1000
 """Members of one page."""
 SUM = 6
@@ -58,17 +61,38 @@ def read(of: str, cursor: str | None) -> Any:
     except (Error, ValueError):
         found = b""
     text = found[SUM:]
-    if not text or found[:SUM] != checksum(of, text) or cursor != written(of, json.loads(text)):
+    position: Any = None
+    if text and found[:SUM] == checksum(of, text):
+        with suppress(ValueError):
+            position = from_json(text)
+    if position is None or cursor != written(of, position):
         why = "is no cursor of this list with these filters; begin without one"
         raise InvalidArguments(f"cursor {why}", {"cursor": why})
-    return json.loads(text)
+    return position
 
 
 def checksum(of: str, text: bytes) -> bytes:
     """What a cursor of this list begins with."""
-    return hashlib.blake2b(of.encode("utf-8", "replace") + b"\0" + text, digest_size=SUM).digest()
+    told = of.encode("utf-8", "replace") + b"\0" + text
+    return hashlib.blake2b(told, digest_size=SUM, key=SIGNED_WITH.get()).digest()
 
 
-def cut(rows: list[Any], limit: int) -> tuple[list[Any], bool]:
-    """The rows of a page of which one more was asked for, and whether there are more."""
-    return rows[:limit], len(rows) > limit
+def plain(row: Any) -> Any:
+    """A row of a view as it goes out, where nothing is to be hidden or added."""
+    return row.to_json()
+
+
+def page(
+    of: str,
+    rows: list[T],
+    limit: int,
+    place: Callable[[T], int | str | list[Any]],
+    shown: Callable[[T], Any] = plain,
+) -> Response:
+    """The page of a list of which one more was asked for than it has.
+
+    ``place`` is where a row stands in the list, ``shown`` how it goes out. Without one more there
+    is no next page.
+    """
+    more = written(of, place(rows[limit - 1])) if len(rows) > limit else None
+    return listed((shown(row) for row in rows[:limit]), more)

@@ -145,6 +145,7 @@ class LedgerShown(BaseModel):
 class ActShown(Shown):
     """One thing that somebody did."""
 
+    id: str
     at: AwareDatetime
     verb: str
     by: str
@@ -250,6 +251,7 @@ class PreviewShown(Shown):
     runs: int
     jobs: dict[str, int]
     first: list[RunShown]
+    foreseen: int = Field(description="Of so many of them, the first, refusals were looked up.")
     refusals: dict[str, int] = Field(description="Why some would be refused, and how many.")
 
 

@@ -11,11 +11,10 @@ from http import HTTPStatus
 from typing import Any
 from uuid import uuid4
 
-from fastapi import FastAPI, HTTPException
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from starlette._utils import get_route_path
 from starlette.exceptions import HTTPException as RouterError
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -32,35 +31,17 @@ from koken.model.run import stamp
 from koken.store.failures import concerns_data
 from koken.views import runs
 from koken.web.access import door
+from koken.web.address import base_of
+from koken.web.faults import problem_of
 from koken.web.house import House
+from koken.web.limits import OF_JSON, limited, too_large
+from koken.web.masking import without_values
 
 log = logging.getLogger("koken.web")
 MEDIA = "application/problem+json"
 PLACE = re.compile(r"\\\{[^/]+?\\\}")
 """A parameter in the path of a route, escaped."""
-LARGEST = 1024 * 1024
-"""Bytes of a request's body."""
 UNREADABLE = ("json_invalid", "value_error.jsondecode")
-TITLES = {
-    "malformed": "The request cannot be read",
-    "invalid_arguments": "Something given does not fit",
-    "not_signed_in": "Nobody knows who asks",
-    "forbidden": "That is not allowed",
-    "not_found": "There is no such thing",
-    "method_not_allowed": "That cannot be done here",
-    "conflict": "Something stands in the way",
-    "key_conflict": "The idempotency key belongs to another request",
-    "locked": "A lock is held",
-    "overlapping": "Another run still goes",
-    "refused": "That is not legal as things stand",
-    "workflow_changed": "The steps have changed under the run",
-    "too_large": "The request is too large",
-    "wrong_media_type": "The body is of a kind that is not read here",
-    "too_many": "Asked too often",
-    "database_unreachable": "PostgreSQL does not answer",
-    "internal": "Koken failed",
-}
-"""By code: what kind of problem it is, the same each time."""
 CODES = {
     400: "malformed",
     404: "not_found",
@@ -81,17 +62,9 @@ def problem(
     **members: Any,
 ) -> Response:
     """The answer to a request that is refused."""
-    house: House = request.app.state.house
-    base = house.web.url or f"{request.url.scheme}://{request.url.netloc}"
-    plain = {
-        "type": f"{base}/errors/{code}",
-        "title": TITLES.get(code, code.replace("_", " ").capitalize()),
-        "status": status,
-        "code": code,
-        "detail": detail,
-        "instance": request.url.path,
-        **members,
-    }
+    plain = problem_of(
+        code, detail, base=base_of(request), path=request.url.path, status=status, **members
+    )
     return Response(
         json.dumps(plain), status_code=status, media_type=MEDIA, headers=dict(headers or {})
     )
@@ -104,6 +77,8 @@ async def of_koken(request: Request, error: Exception) -> Response:
     members: dict[str, Any] = {}
     headers: dict[str, str] = {}
     if isinstance(error, InvalidArguments):
+        house: House = request.app.state.house
+        error = without_values(error, house.web.mask)
         members["problems"] = error.problems
     elif isinstance(error, Conflict):
         members = await standing_in_the_way(request, error)
@@ -154,7 +129,7 @@ async def of_router(request: Request, error: Exception) -> Response:
 
 def methods_of(request: Request) -> list[str]:
     """What can be done at the path of a request, by the description."""
-    asked = get_route_path(request.scope)
+    asked = request.scope["path"].removeprefix(request.scope["root_path"])
     found: set[str] = set()
     for path, operations in request.app.openapi()["paths"].items():
         form = PLACE.sub("[^/]+", re.escape(path))
@@ -180,6 +155,11 @@ async def of_validation(request: Request, error: Exception) -> Response:
     return problem(request, 422, "invalid_arguments", f"{told}.", problems=problems)
 
 
+async def of_gone(request: Request, _: Exception) -> Response:
+    """The answer to who has gone before all of the request was there; nobody hears it."""
+    return problem(request, 408, "malformed", "the body did not come to its end")
+
+
 def internal(request: Request, error: BaseException) -> Response:
     """What nobody foresaw: told by a number under which the log has the rest."""
     number = str(uuid4())
@@ -201,15 +181,6 @@ class Guard:
             return
         request = Request(scope)
         begun = False
-        read = 0
-
-        async def limited() -> Message:
-            nonlocal read
-            message = await receive()
-            read += len(message.get("body", b""))
-            if read > LARGEST:
-                raise too_large()
-            return message
 
         async def sent(message: Message) -> None:
             nonlocal begun
@@ -217,21 +188,14 @@ class Guard:
             await send(message)
 
         try:
-            if announced(request) > LARGEST:
-                await (await of_router(request, too_large()))(scope, receive, send)
+            if announced(request) > OF_JSON:
+                await (await of_router(request, too_large(OF_JSON)))(scope, receive, send)
                 return
-            await self.app(scope, limited, sent)
+            await self.app(scope, limited(receive, OF_JSON), sent)
         except Exception as error:
             if begun:
                 raise
             await internal(request, error)(scope, receive, send)
-
-
-def too_large() -> HTTPException:
-    """The error for a body over the limit; nothing more of it is read."""
-    return HTTPException(
-        413, f"a body has at most {LARGEST:,} bytes", headers={"Connection": "close"}
-    )
 
 
 def announced(request: Request) -> int:
@@ -245,4 +209,5 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(KokenError, of_koken)
     app.add_exception_handler(RouterError, of_router)
     app.add_exception_handler(RequestValidationError, of_validation)
+    app.add_exception_handler(ClientDisconnect, of_gone)
     app.add_middleware(Guard)

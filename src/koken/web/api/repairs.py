@@ -11,11 +11,9 @@ from starlette.responses import Response
 
 from koken.client.awaiting import AsyncClient
 from koken.client.results import NO_RESULT
-from koken.errors import Refused
 from koken.model.run import Run
-from koken.model.states import State
 from koken.web.access.door import Someone
-from koken.web.access.principal import Right
+from koken.web.acting import RIGHTS, cancel
 from koken.web.api.answered import Once
 from koken.web.api.asked import DryRun, Reasoned
 from koken.web.api.lists import answer
@@ -78,14 +76,8 @@ class MarkAsked(Forced):
 )
 async def cancel_run(run: str, visit: Someone, body: Reasoned | None = None) -> Response:
     """One that runs is asked to stop, and ends when its worker confirms."""
-    there, found = await visit.run(run, Right.OPERATE)
-    after = found
-    if not found.state.ended:
-        after = await there.client.cancel(found.id, reason=(body or Reasoned()).reason)
-    if found.state.ended or (after.state.ended and after.state is not State.CANCELLED):
-        raise Refused(
-            f"{after.job} {after.id} has ended already ({after.state})", what=f"run {after.id}"
-        )
+    there, found = await visit.run(run, RIGHTS["cancel"])
+    after = await cancel(there, found, (body or Reasoned()).reason)
     return answer(run_json(there, after))
 
 
@@ -96,7 +88,7 @@ async def cancel_run(run: str, visit: Someone, body: Reasoned | None = None) -> 
 )
 async def acknowledge_run(run: str, visit: Someone, body: Reasoned | None = None) -> Response:
     """`skip_if_failed` opens again."""
-    there, found = await visit.run(run, Right.OPERATE)
+    there, found = await visit.run(run, RIGHTS["acknowledge"])
     after: Run[Any] = await there.client.acknowledge(found.id, reason=(body or Reasoned()).reason)
     return answer(run_json(there, after))
 
@@ -106,7 +98,7 @@ async def retry_run(
     run: str, visit: Someone, body: RetryAsked | None = None, dry_run: DryRun = False
 ) -> Response:
     """Attempts count from 1 again; what succeeded stays."""
-    there, found = await visit.run(run, Right.OPERATE)
+    there, found = await visit.run(run, RIGHTS["retry"])
     asked = body or RetryAsked()
     wanted: dict[str, Any] = {"from_step": asked.from_step, "args": asked.args}
     if dry_run:
@@ -129,7 +121,7 @@ async def rerun_run(
     dry_run: DryRun = False,
 ) -> Response:
     """With the same arguments; it says where it is from."""
-    there, found = await visit.run(run, Right.OPERATE)
+    there, found = await visit.run(run, RIGHTS["rerun"])
     if dry_run:
         return await planned(there.client, "rerun", found)
     made: Run[Any] = await there.client.rerun(found.id, **why(body or Forced()))
@@ -150,7 +142,7 @@ async def fork_run(
     dry_run: DryRun = False,
 ) -> Response:
     """Of the same version; that step and what follows it goes again."""
-    there, found = await visit.run(run, Right.OPERATE)
+    there, found = await visit.run(run, RIGHTS["fork"])
     asked = body or ForkAsked()
     if dry_run:
         return await planned(there.client, "fork", found, asked.from_step)
@@ -163,7 +155,7 @@ async def skip_step(
     run: str, visit: Someone, body: SkipAsked | None = None, dry_run: DryRun = False
 ) -> Response:
     """One that failed, or has not begun; the others go on."""
-    there, found = await visit.run(run, Right.OPERATE)
+    there, found = await visit.run(run, RIGHTS["skip"])
     asked = body or SkipAsked()
     if dry_run:
         return await planned(there.client, "skip", found, asked.step)
@@ -180,7 +172,7 @@ async def resolve_step(
     run: str, visit: Someone, body: ResolveAsked | None = None, dry_run: DryRun = False
 ) -> Response:
     """With the result that the other steps go on with."""
-    there, found = await visit.run(run, Right.OPERATE)
+    there, found = await visit.run(run, RIGHTS["resolve"])
     asked = body or ResolveAsked()
     result = asked.result if "result" in asked.model_fields_set else NO_RESULT
     if dry_run:
@@ -192,7 +184,7 @@ async def resolve_step(
 @router.post("/runs/{run}/marks", summary="Set a step by its number", responses=PLANNED)
 async def mark_step(run: str, visit: Someone, body: MarkAsked, dry_run: DryRun = False) -> Response:
     """4 done, 3 skipped, 0 or 1 to run again, as `koken steps --codes` shows them."""
-    there, found = await visit.run(run, Right.OPERATE)
+    there, found = await visit.run(run, RIGHTS["mark"])
     if dry_run:
         marked: tuple[str, Run[Any], str | None] = await there.client.marking(
             found.id, body.step, body.code

@@ -12,7 +12,7 @@ from koken.define.spelling import did_you_mean
 from koken.errors import InvalidArguments
 from koken.views.jobtypes import called
 from koken.web.access.door import Starting
-from koken.web.api.answered import key_of
+from koken.web.api.answered import key_of, promising
 from koken.web.api.bodies import described, fields
 from koken.web.api.floormodels import AcceptedShown
 from koken.web.api.hooks import accepted
@@ -36,7 +36,9 @@ FORMS: dict[str, Any] = {
 }
 ENVELOPE = ("source", "specversion", "time", "subject", "datacontenttype", "dataschema")
 """What a CloudEvent has besides; it tells the job nothing."""
-BODY = described(FORMS | {name: {"type": "string"} for name in ENVELOPE}, required=("type",))
+BODY = promising(
+    described(FORMS | {name: {"type": "string"} for name in ENVELOPE}, required=("type",))
+)
 
 
 @router.post(

@@ -9,11 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from koken.errors import InvalidArguments
+from koken.model.rights import Right
 from koken.views import runs
 from koken.views.query import is_id
 from koken.web.access.door import Reading, Someone, Starting
 from koken.web.api import lists
-from koken.web.api.answered import Once, key_of
+from koken.web.api.answered import Once, key_of, promising
 from koken.web.api.bodies import described, fields
 from koken.web.api.lists import Cursor, Limit, answer, listed
 from koken.web.api.models import Listed, RunShown
@@ -52,7 +53,7 @@ FORMS: dict[str, Any] = {
         "description": "As the header: a second start with it gives the first one's run.",
     },
 }
-START = described({name: FORMS[name] for name in ONE}, required=("job",))
+START = promising(described({name: FORMS[name] for name in ONE}, required=("job",)))
 START_MANY = described({name: FORMS[name] for name in SEVERAL}, required=("job", "rows"))
 
 
@@ -67,7 +68,10 @@ START_MANY = described({name: FORMS[name] for name in SEVERAL}, required=("job",
     openapi_extra=START,
 )
 async def start_run(request: Request, visit: Starting) -> Response:
-    """The idempotency key is the run's own: a second start with it gives the first one's run."""
+    """The idempotency key is the run's own: a second start with it gives the first one's run.
+
+    Of one that was there before, who may only start is told `id`, `job`, `state` and `url`.
+    """
     given = await fields(request, ONE)
     job, args = named_job(given), given.pop("args", None)
     key = key_of(request)
@@ -79,11 +83,13 @@ async def start_run(request: Request, visit: Starting) -> Response:
     begun = await begin(visit, job, {} if args is None else args, given)
     place = f"{request.scope['root_path']}/runs/{begun.run.id}"
     plain = run_json(visit, begun.run)
+    if not begun.fresh and not visit.may(Right.READ):
+        plain = {name: plain[name] for name in ("id", "job", "state", "url")}
     return answer(plain, 201 if begun.fresh else 200, {"Location": place})
 
 
 @MANY.post(
-    "/runs/bulk",
+    "/runs/batch",
     summary="Start many runs of a job: all or none",
     status_code=201,
     responses={
@@ -129,7 +135,8 @@ async def find_runs(
     limit: Limit = 50,
     cursor: Cursor = None,
     before: Annotated[
-        str | None, Query(description="Only those with a smaller number than this run's.")
+        str | None,
+        Query(description="Only those with a smaller number than this run's, for who knows one."),
     ] = None,
 ) -> Response:
     """Those of this workspace that no other run has started."""
@@ -138,10 +145,13 @@ async def find_runs(
         raise InvalidArguments("before is no run's number", {"before": "is no run's number"})
     before_id = lists.read(of, cursor) or (None if before is None else int(before))
     found = await runs.find(
-        visit.views, q, workspace=visit.workspace, limit=limit, before=before_id
+        visit.views,
+        visit.query(q),
+        workspace=visit.workspace,
+        limit=limit + 1,
+        before=before_id,
     )
-    after = lists.written(of, found[-1].id) if len(found) == limit else None
-    return listed((run_json(visit, run) for run in found), after)
+    return lists.page(of, found, limit, lambda run: run.id, lambda run: run_json(visit, run))
 
 
 @router.get("/runs/{run}", summary="Look at a run", responses={200: {"model": RunShown}})

@@ -9,8 +9,9 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from koken.errors import DeclarationError, InvalidArguments, NotFound
+from koken.model.instants import with_offset
 from koken.model.run import stamp
-from koken.model.upcoming import instant, times, understood
+from koken.model.upcoming import times, understood
 from koken.views import catalog
 from koken.views.catalog import ScheduleRow
 from koken.views.upcoming import upcoming
@@ -19,7 +20,7 @@ from koken.web.api import lists
 from koken.web.api.answered import Once
 from koken.web.api.asked import Reasoned
 from koken.web.api.jobmodels import (
-    DuesShown,
+    DueShown,
     NextShown,
     ScheduleShown,
     SwitchedShown,
@@ -46,18 +47,15 @@ async def list_schedules(
 ) -> Response:
     """With what came of the last time."""
     of = f"schedules {visit.workspace} {job!r}"
-    after = lists.read(of, cursor)
-    found = await catalog.schedules(visit.views, workspace=visit.workspace, job=job or None)
-    rows = sorted(found, key=place)
-    if after is not None:
-        rows = [row for row in rows if list(place(row)) > after]
-    more = lists.written(of, list(place(rows[limit - 1]))) if len(rows) > limit else None
-    return listed((row.to_json() for row in rows[:limit]), more)
-
-
-def place(row: ScheduleRow) -> tuple[str, str, int]:
-    """Where a schedule stands in the list."""
-    return row.job, row.name, row.id
+    last, name, number = lists.read(of, cursor) or (None, "", 0)
+    found = await catalog.schedules(
+        visit.views,
+        workspace=visit.workspace,
+        job=job or None,
+        after=(last, name, number),
+        limit=limit + 1,
+    )
+    return lists.page(of, found, limit, lambda row: [row.job, row.name, row.id])
 
 
 @router.get(
@@ -73,10 +71,10 @@ async def get_schedule(schedule: Id, visit: Reading) -> Response:
 @router.get(
     "/schedules/{schedule}/next",
     summary="Say when a schedule is due next",
-    responses={200: {"model": DuesShown}},
+    responses={200: {"model": Listed[DueShown]}},
 )
 async def next_of_schedule(schedule: Id, visit: Reading, n: Some = 5) -> Response:
-    """Nothing while it is paused."""
+    """The first `n`, and no further page; nothing while it is paused."""
     row = await one(visit, schedule)
     found = await upcoming(
         visit.views,
@@ -86,7 +84,7 @@ async def next_of_schedule(schedule: Id, visit: Reading, n: Some = 5) -> Respons
         number=n,
         schedule=row.id,
     )
-    return answer({"items": [each.to_json() for each in found]})
+    return listed(each.to_json() for each in found)
 
 
 @router.get(
@@ -149,7 +147,7 @@ async def next_of_expression(
     """In plain English, and the first times."""
     try:
         found = understood(expression, timezone)
-        due = times(found, instant(after, "after") if after else datetime.now(UTC), n)
+        due = times(found, with_offset(after, "after") if after else datetime.now(UTC), n)
     except DeclarationError as error:
         raise InvalidArguments(str(error), {"expression": str(error)}) from None
     return answer(

@@ -9,7 +9,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from koken.web.access.door import Someone
-from koken.web.access.principal import Right
+from koken.web.acting import RIGHTS
 from koken.web.api.answered import Once
 from koken.web.api.asked import Asked
 from koken.web.api.lists import answer, listed
@@ -39,7 +39,7 @@ class SignalAsked(Asked):
     responses={200: {"model": Listed[QuestionShown]}},
 )
 async def get_questions(run: str, visit: Someone) -> Response:
-    """Those that nobody has answered yet."""
+    """Those that nobody has answered yet: all of them, for it waits for each."""
     there, found = await visit.run(run)
     return listed(each.to_json() for each in await there.client.questions(found.id))
 
@@ -51,7 +51,7 @@ async def get_questions(run: str, visit: Someone) -> Response:
 )
 async def answer_question(run: str, body: AnswerAsked, visit: Someone) -> Response:
     """The run as it stands then."""
-    there, found = await visit.run(run, Right.START)
+    there, found = await visit.run(run, RIGHTS["answer"])
     after = await there.client.answer(found.id, body.question, body.value)
     return answer(run_json(there, after))
 
@@ -63,6 +63,6 @@ async def answer_question(run: str, body: AnswerAsked, visit: Someone) -> Respon
 )
 async def send_signal(run: str, body: SignalAsked, visit: Someone) -> Response:
     """It takes it when it waits for one of that name; one that comes before is kept."""
-    there, found = await visit.run(run, Right.START)
+    there, found = await visit.run(run, RIGHTS["signal"])
     after = await there.client.signal(found.id, body.name, body.value)
     return answer(run_json(there, after))

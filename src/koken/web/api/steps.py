@@ -9,12 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from koken.views import belongings, events, runs
-from koken.views.drawingsvg import svg
 from koken.views.graph import Graph, graph_of_run
 from koken.views.steps import steps
 from koken.web.access.door import Someone
 from koken.web.api import lists
-from koken.web.api.lists import Cursor, Limit, answer, listed
+from koken.web.api.lists import Cursor, Limit, answer
 from koken.web.api.models import (
     ActShown,
     AttemptShown,
@@ -27,13 +26,12 @@ from koken.web.api.models import (
     StepShown,
     WhyShown,
 )
-from koken.web.masking import masked
-from koken.web.shown import run_json
+from koken.web.masking import masked, masked_text
+from koken.web.pictures import DESCRIBED, SVG, picture
+from koken.web.shown import event_json, run_json
 from koken.web.visit import Visit
 
 router = APIRouter(tags=["runs"])
-SVG = "image/svg+xml"
-PICTURE = {"content": {SVG: {"schema": {"type": "string"}}}}
 
 
 @router.get(
@@ -41,10 +39,22 @@ PICTURE = {"content": {SVG: {"schema": {"type": "string"}}}}
     summary="The steps of a run as they stand",
     responses={200: {"model": Listed[StepShown]}},
 )
-async def get_steps(run: str, visit: Someone) -> Response:
+async def get_steps(
+    run: str, visit: Someone, limit: Limit = 100, cursor: Cursor = None
+) -> Response:
     """Those without a run yet included; of a step its items, of a function what it has recorded."""
     there, found = await visit.run(run)
-    return listed(each.to_json() for each in await steps(there.views, found))
+    of = f"steps {found.id}"
+    after = lists.read(of, cursor) or 0
+    rows = await steps(there.views, found, after=after, limit=limit + 1)
+    mask = there.house.web.mask
+    return lists.page(
+        of,
+        rows,
+        limit,
+        lambda row: row.no,
+        lambda row: row.to_json() | {"result": masked_text(row.result, mask) or None},
+    )
 
 
 @router.get(
@@ -52,10 +62,15 @@ async def get_steps(run: str, visit: Someone) -> Response:
     summary="All tries at a run, oldest first",
     responses={200: {"model": Listed[AttemptShown]}},
 )
-async def get_attempts(run: str, visit: Someone) -> Response:
+async def get_attempts(
+    run: str, visit: Someone, limit: Limit = 50, cursor: Cursor = None
+) -> Response:
     """The one at work included."""
     there, found = await visit.run(run)
-    return listed(each.to_json() for each in await runs.attempts(there.views, found.id))
+    of = f"attempts {found.id}"
+    after = lists.read(of, cursor)
+    rows = await runs.attempts(there.views, found.id, after=after, limit=limit + 1)
+    return lists.page(of, rows, limit, lambda row: row.lease)
 
 
 @router.get(
@@ -71,9 +86,7 @@ async def get_children(
     of = f"children {found.id}"
     after = lists.read(of, cursor) or 0
     rows = await belongings.children(there.views, found.id, after=after, limit=limit + 1)
-    shown, more = lists.cut(rows, limit)
-    last = lists.written(of, shown[-1].id) if more else None
-    return listed((run_json(there, each) for each in shown), last)
+    return lists.page(of, rows, limit, lambda row: row.id, lambda row: run_json(there, row))
 
 
 @router.get(
@@ -89,9 +102,9 @@ async def get_checkpoints(
     of = f"checkpoints {found.id}"
     after = lists.read(of, cursor) or ""
     rows = await belongings.checkpoints(there.views, found.id, after=after, limit=limit + 1)
-    shown, more = lists.cut(rows, limit)
-    last = lists.written(of, shown[-1]["key"]) if more else None
-    return listed((secret(there, each, each["key"], "value") for each in shown), last)
+    return lists.page(
+        of, rows, limit, lambda row: row["key"], lambda row: secret(there, row, row["key"], "value")
+    )
 
 
 @router.get(
@@ -107,9 +120,13 @@ async def get_ledger(
     of = f"ledger {found.id}"
     key, number = lists.read(of, cursor) or ("", -1)
     rows = await belongings.ledger(there.views, found.id, after=(key, number), limit=limit + 1)
-    shown, more = lists.cut(rows, limit)
-    last = lists.written(of, [shown[-1]["key"], shown[-1]["no"]]) if more else None
-    return listed((secret(there, each, each["key"], "item", "handle") for each in shown), last)
+    return lists.page(
+        of,
+        rows,
+        limit,
+        lambda row: [row["key"], row["no"]],
+        lambda row: secret(there, row, row["key"], "item", "handle"),
+    )
 
 
 @router.get(
@@ -125,9 +142,13 @@ async def get_signals(
     of = f"signals {found.id}"
     after = lists.read(of, cursor) or 0
     rows = await belongings.signals(there.views, found.id, after=after, limit=limit + 1)
-    shown, more = lists.cut(rows, limit)
-    last = lists.written(of, int(shown[-1]["id"])) if more else None
-    return listed((secret(there, each, each["name"], "value") for each in shown), last)
+    return lists.page(
+        of,
+        rows,
+        limit,
+        lambda row: int(row["id"]),
+        lambda row: secret(there, row, row["name"], "value"),
+    )
 
 
 def secret(visit: Visit, plain: dict[str, Any], name: str, *values: str) -> dict[str, Any]:
@@ -141,11 +162,15 @@ def secret(visit: Visit, plain: dict[str, Any], name: str, *values: str) -> dict
     summary="What people did to a run, and why",
     responses={200: {"model": Listed[ActShown]}},
 )
-async def get_events(run: str, visit: Someone, limit: Limit = 100) -> Response:
-    """The last ones, oldest first."""
+async def get_events(
+    run: str, visit: Someone, limit: Limit = 100, cursor: Cursor = None
+) -> Response:
+    """Oldest first."""
     there, found = await visit.run(run)
-    acts = await events.of_run(there.views, found.id, limit=limit)
-    return listed(masked(each.to_json(), there.house.web.mask) for each in acts)
+    of = f"events of {found.id}"
+    after = lists.read(of, cursor) or 0
+    rows = await events.of_run_from(there.views, found.id, after=after, limit=limit + 1)
+    return lists.page(of, rows, limit, lambda row: row.id, lambda row: event_json(there, row))
 
 
 @router.get(
@@ -162,7 +187,7 @@ async def get_why(run: str, visit: Someone) -> Response:
 @router.get(
     "/runs/{run}/graph",
     summary="The steps of a run and what they need",
-    responses={200: {"model": GraphShown, **PICTURE}},
+    responses={200: {**DESCRIBED, "model": GraphShown, "description": "The graph."}},
 )
 async def get_graph(run: str, request: Request, visit: Someone) -> Response:
     """As values; as a picture for who accepts `image/svg+xml` and no JSON."""
@@ -177,7 +202,7 @@ async def get_graph(run: str, request: Request, visit: Someone) -> Response:
     "/runs/{run}/graph.svg",
     summary="The steps of a run as a picture",
     response_class=Response,
-    responses={200: PICTURE},
+    responses={200: DESCRIBED},
 )
 async def get_graph_picture(run: str, visit: Someone) -> Response:
     """Without a script, and without anything from elsewhere."""
@@ -188,12 +213,3 @@ async def graph(run: str, visit: Visit) -> Graph:
     """The graph of a run."""
     there, found = await visit.run(run)
     return await graph_of_run(there.views, found)
-
-
-def picture(found: Graph) -> Response:
-    """A graph as a picture that no page of ours can be scripted by."""
-    headers = {
-        "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
-        "Vary": "Accept",
-    }
-    return Response(svg(found), media_type=SVG, headers=headers)

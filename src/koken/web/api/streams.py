@@ -13,7 +13,8 @@ from koken.views import heardevents, heardlines, runs
 from koken.web.access.door import Reading, Someone
 from koken.web.live.stream import COMMENT, Live, event, last_seen, nothing_more, reading
 from koken.web.live.topics import OfEvents, OfLog, OfRun
-from koken.web.shown import run_json
+from koken.web.shown import event_json, run_json
+from koken.web.visit import Visit
 
 router = APIRouter(tags=["streams"])
 STREAM: dict[str, Any] = {
@@ -119,7 +120,7 @@ async def stream_events(request: Request, visit: Reading) -> Response:
     """
     seen = last_seen(request)
     before = None if seen is None else heardevents.Heard.read(seen)
-    house = visit.principal.everywhere
+    house = visit.hears_house
 
     async def tell(versions: AsyncIterator[str | None]) -> AsyncIterator[str]:
         db, place = visit.views, visit.workspace
@@ -133,7 +134,12 @@ async def stream_events(request: Request, visit: Reading) -> Response:
             told, heard = await heardevents.after(db, place, heard, house=house)
             while told:
                 for each, so_far in told:
-                    yield event("event", json.dumps(each.to_json()), str(so_far))
+                    yield event("event", json.dumps(event_json(visit, each)), str(so_far))
                 told, heard = await heardevents.after(db, place, heard, house=house)
 
-    return Live(request, OfEvents(visit.workspace), tell, may=reading(visit.workspace))
+    reads = reading(visit.workspace)
+
+    def may(now: Visit) -> bool:
+        return reads(now) and (now.hears_house or not house)
+
+    return Live(request, OfEvents(visit.workspace), tell, may=may)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from koken.views import asked
+from koken.views import openquestions
 from koken.web.access.door import Reading
 from koken.web.api import lists
 from koken.web.api.floormodels import AskedShown, AwaitedShown
-from koken.web.api.lists import Cursor, Limit, listed
+from koken.web.api.lists import Cursor, Limit
 from koken.web.api.models import Listed
 
 router = APIRouter(tags=["waiting"])
@@ -22,13 +22,10 @@ async def list_questions(visit: Reading, limit: Limit = 100, cursor: Cursor = No
     """Those of the oldest runs first; `POST runs/{run}/answers` answers one."""
     of = f"questions {visit.workspace}"
     run_id, key = lists.read(of, cursor) or (0, "")
-    limit = min(limit, asked.MOST - 1)
-    found = await asked.questions(
+    found = await openquestions.questions(
         visit.views, workspace=visit.workspace, limit=limit + 1, after=(run_id, key)
     )
-    rows, more = lists.cut(found, limit)
-    after = lists.written(of, [rows[-1].run_id, rows[-1].key]) if more else None
-    return listed((row.to_json() for row in rows), after)
+    return lists.page(of, found, limit, lambda row: [row.run_id, row.key])
 
 
 @router.get(
@@ -39,10 +36,7 @@ async def list_questions(visit: Reading, limit: Limit = 100, cursor: Cursor = No
 async def list_signals(visit: Reading, limit: Limit = 100, cursor: Cursor = None) -> Response:
     """The oldest first; `POST runs/{run}/signals` sends one."""
     of = f"signals {visit.workspace}"
-    limit = min(limit, asked.MOST - 1)
-    found = await asked.signals(
+    found = await openquestions.signals(
         visit.views, workspace=visit.workspace, limit=limit + 1, after=lists.read(of, cursor) or 0
     )
-    rows, more = lists.cut(found, limit)
-    after = lists.written(of, rows[-1].run_id) if more else None
-    return listed((row.to_json() for row in rows), after)
+    return lists.page(of, found, limit, lambda row: row.run_id)

@@ -5,21 +5,23 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from koken.model.rights import Right
 from koken.views.workspaces import workspaces
 from koken.web.access.door import Someone
-from koken.web.access.principal import Right
-from koken.web.api.floormodels import WorkspacesShown
-from koken.web.api.lists import answer
+from koken.web.api import lists
+from koken.web.api.floormodels import WorkspaceShown
+from koken.web.api.lists import Cursor, Limit
+from koken.web.api.models import Listed
 
 router = APIRouter(tags=["workspaces"])
 
 
-@router.get("/workspaces", summary="List workspaces", responses={200: {"model": WorkspacesShown}})
-async def list_workspaces(visit: Someone) -> Response:
+@router.get(
+    "/workspaces", summary="List workspaces", responses={200: {"model": Listed[WorkspaceShown]}}
+)
+async def list_workspaces(visit: Someone, limit: Limit = 100, cursor: Cursor = None) -> Response:
     """Those that who asks may look into, with how much goes on in each."""
-    principal = visit.principal
-    names = None
-    if not principal.everywhere:
-        names = [name for name in principal.rights if principal.may(Right.READ, name)]
-    found = await workspaces(visit.views, names)
-    return answer({"items": [row.to_json() for row in found]})
+    after = lists.read("workspaces", cursor) or ""
+    places = visit.principal.places(Right.READ)
+    found = await workspaces(visit.views, places, after=after, limit=limit + 1)
+    return lists.page("workspaces", found, limit, lambda row: row.name)

@@ -8,19 +8,20 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
-from koken.errors import Forbidden
 from koken.model.hooks import SCHEMES
-from koken.model.web import EVERYWHERE, ROLES, SCOPES
+from koken.model.rights import EVERYWHERE, ROLES, Right
 from koken.views import access as views
 from koken.views import hooks as hookviews
 from koken.views import words, workspaces
 from koken.web.access.door import Administering
-from koken.web.access.principal import Right
 from koken.web.console.pages import page
+from koken.web.giving import places
 from koken.web.visit import Visit
 
 router = APIRouter()
 TABS = (("Users", ""), ("Tokens", "/tokens"), ("Sessions", "/sessions"), ("Hooks", "/hooks"))
+SESSIONS = 500
+"""Browsers that the page shows at most."""
 LIFETIMES = (("30d", "30 days"), ("90d", "90 days"), ("365d", "a year"), ("", "until revoked"))
 
 NOTHING: dict[str, Any] = {
@@ -60,15 +61,12 @@ async def tokens(request: Request, visit: Administering, revoked: bool = False) 
 @router.get("/access/sessions")
 async def sessions(request: Request, visit: Administering) -> HTMLResponse:
     """Browsers in which people are signed in; for who administers everything."""
-    need_everywhere(visit)
-    found = [
-        session
-        for row in await views.users(visit.views)
-        if row.sessions
-        for session in await views.sessions(visit.views, row.name)
-    ]
+    visit.need_everywhere(Right.ADMINISTER, "sessions")
+    found = await views.sessions(visit.views, limit=SESSIONS + 1)
     told = f"{words.counted(len(found), 'browser')} signed in." if found else "Nobody is signed in."
-    return await show(request, visit, "/sessions", told, sessions=found)
+    if len(found) > SESSIONS:
+        told = f"More than {SESSIONS:,} browsers signed in; those last seen are shown."
+    return await show(request, visit, "/sessions", told, sessions=found[:SESSIONS])
 
 
 @router.get("/access/hooks")
@@ -93,7 +91,7 @@ async def show(
         sentence=sentence,
         places=await offered(visit),
         roles=ROLES,
-        scopes=SCOPES,
+        scopes=tuple(Right),
         schemes=SCHEMES,
         lifetimes=LIFETIMES,
         everywhere=everywhere(visit),
@@ -120,18 +118,7 @@ def made(
 
 def everywhere(visit: Visit) -> bool:
     """Whether who asks administers everything."""
-    return visit.principal.may(Right.ADMINISTER, EVERYWHERE)
-
-
-def need_everywhere(visit: Visit) -> None:
-    """Raise ``Forbidden``: a session is good in every workspace of its user."""
-    if not everywhere(visit):
-        raise Forbidden(f"{visit.principal.name} does not administer every workspace")
-
-
-def places(visit: Visit) -> list[str] | None:
-    """The workspaces of which who asks is told; None: all."""
-    return None if everywhere(visit) else [visit.workspace]
+    return visit.principal.everywhere(Right.ADMINISTER)
 
 
 async def offered(visit: Visit) -> list[str]:

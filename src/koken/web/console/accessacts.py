@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from fastapi import APIRouter, Request
-from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from koken.engine import access, accesssessions, accesstokens
 from koken.engine import hooks as hookacts
-from koken.errors import InvalidArguments
-from koken.model.duration import seconds
-from koken.web.access import passwords
+from koken.model.rights import Right
 from koken.web.access.door import Administering
-from koken.web.console.access import made, need_everywhere
+from koken.web.address import base_of
+from koken.web.console.access import made
+from koken.web.console.forms import reason, text
+from koken.web.giving import lifetime
 from koken.web.visit import Visit
 
 router = APIRouter()
@@ -25,7 +23,7 @@ async def add_user(request: Request, visit: Administering) -> RedirectResponse:
     """Let somebody sign in with a password."""
     form = await request.form()
     name = text(form, "name").strip()
-    hashed = await asyncio.to_thread(passwords.hashed, text(form, "password"), name)
+    hashed = await visit.house.credentials.hashed(text(form, "password"), name)
     await access.add_user(
         visit.db,
         name,
@@ -92,13 +90,12 @@ async def make_token(request: Request, visit: Administering) -> HTMLResponse:
         name,
         [str(each) for each in form.getlist("scope")],
         workspace=text(form, "place"),
-        seconds=lifetime(text(form, "expires")),
+        seconds=lifetime(text(form, "expires") or None),
         holds=visit.principal.rights,
         by=visit.principal.name,
         reason=reason(form),
     )
-    here = visit.house.web.url or f"{request.url.scheme}://{request.url.netloc}"
-    use = [f"curl -H 'Authorization: Bearer {token}' {here}/api/v1/runs"]
+    use = [f"curl -H 'Authorization: Bearer {token}' {base_of(request)}/api/v1/runs"]
     return made(request, visit, "/tokens", what=f"Token {name}", secret=token, use=use)
 
 
@@ -119,7 +116,7 @@ async def revoke(request: Request, visit: Administering) -> RedirectResponse:
 @router.post("/access/sessions/end")
 async def end_session(request: Request, visit: Administering) -> RedirectResponse:
     """Sign somebody out in a browser."""
-    need_everywhere(visit)
+    visit.need_everywhere(Right.ADMINISTER, "sessions")
     form = await request.form()
     await accesssessions.end(
         visit.db,
@@ -184,32 +181,10 @@ async def remove(request: Request, visit: Administering) -> RedirectResponse:
 
 def at(request: Request, name: str) -> str:
     """Where a hook is called."""
-    url = request.app.state.house.web.url or f"{request.url.scheme}://{request.url.netloc}"
-    return f"POST {url}/api/v1/hooks/{name}"
+    return f"POST {base_of(request)}/api/v1/hooks/{name}"
 
 
 def done(visit: Visit, where: str) -> RedirectResponse:
     """What was known of who may come in is asked for anew."""
     visit.house.credentials.forget()
     return RedirectResponse(where, 303)
-
-
-def lifetime(value: str) -> float | None:
-    """For how many seconds; None: for ever. Raises ``InvalidArguments``."""
-    if not value:
-        return None
-    try:
-        return seconds(value, name="expires")
-    except (ValueError, OverflowError) as error:
-        raise InvalidArguments(str(error), {"expires": str(error)}) from None
-
-
-def text(form: FormData, name: str) -> str:
-    """What a form says; empty where it says nothing, or sends a file."""
-    found = form.get(name)
-    return found if isinstance(found, str) else ""
-
-
-def reason(form: FormData) -> str | None:
-    """Why, for the record."""
-    return text(form, "reason").strip()[:2000] or None

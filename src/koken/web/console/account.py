@@ -7,11 +7,12 @@ from starlette.responses import RedirectResponse, Response
 
 from koken.engine import access, accesssessions
 from koken.errors import InvalidArguments, NotFound, TooMany
-from koken.model.web import SCOPES
+from koken.model.rights import Right
 from koken.views import access as views
-from koken.web.access import origin, passwords
+from koken.web.access import origin
 from koken.web.access.door import Someone
 from koken.web.access.principal import Kind
+from koken.web.console.forms import text
 from koken.web.console.pages import page
 from koken.web.visit import Visit
 
@@ -29,18 +30,18 @@ async def change_password(request: Request, visit: Someone) -> Response:
     """Another password, for who knows the one until now; ends all other sessions."""
     refuse_others(visit)
     given = await request.form()
-    now, new = str(given.get("password", "")), str(given.get("new", ""))
+    now, new = text(given, "password"), text(given, "new")
     name = visit.principal.name
     address = origin.client_of(request, visit.house.web)
     try:
-        await accesssessions.try_sign_in(visit.db, name, address)
+        await accesssessions.try_sign_in(visit.db, name, address, known=True)
     except TooMany as error:
         return await own_page(request, visit, status=429, problem=str(error))
     if await visit.house.credentials.user(name, now) is None:
         return await own_page(request, visit, status=403, problem="That is not your password.")
-    await accesssessions.forgive(visit.db, name, address)
+    await accesssessions.forgive(visit.db, name, address, known=True)
     try:
-        hashed = passwords.hashed(new, name)
+        hashed = await visit.house.credentials.hashed(new, name)
     except InvalidArguments as error:
         said = str(error)
         problem = f"{said[:1].upper()}{said[1:]}."
@@ -71,7 +72,7 @@ async def own_page(
     sessions = await views.sessions(visit.views, visit.principal.name)
     mine = visit.principal.session.hex()[:16]
     rights = {
-        place: [scope for scope in SCOPES if scope in held]
+        place: [right for right in Right if right in held]
         for place, held in sorted(visit.principal.rights.items())
     }
     return page(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,18 +10,18 @@ from urllib.parse import urlencode
 
 from koken.client.results import NO_RESULT
 from koken.errors import InvalidArguments, KokenError, Refused
+from koken.model import codec
 from koken.model.plan import Again, Plan
 from koken.model.policy import Effect
+from koken.model.rights import Right
 from koken.model.run import Run
 from koken.model.states import State
 from koken.views import plans, words
 from koken.views.sentence import failures
 from koken.views.steps import StepRow
-from koken.web.access.principal import Right
+from koken.web.acting import RIGHTS
 from koken.web.visit import Visit
 
-RIGHTS = {"rerun": Right.START, "signal": Right.START, "answer": Right.START}
-"""What each verb takes; the others change what goes."""
 VERBS = ("cancel", "retry", "skip", "resolve", "rerun", "fork", "acknowledge")
 FROM = ("retry", "fork")
 """Verbs that go from a step on; ``skip`` and ``resolve`` are about one."""
@@ -103,7 +102,7 @@ def acts_of(visit: Visit, run: Run[Any], rows: Sequence[StepRow]) -> list[Act]:
     failed = failures(rows) if not run.of_step else []
     found = []
     for verb in run.actions:
-        if visit.may(RIGHTS.get(verb, Right.OPERATE)):
+        if visit.may(RIGHTS[verb]):
             found += of_verb(run, verb, failed)
     if failed and not run.state.ended and visit.may(Right.OPERATE):
         found = [*of_failed(run, failed), *found]
@@ -181,7 +180,7 @@ def wanted(given: Given, verb: str, run: Run[Any]) -> dict[str, Any]:
 def value(text: str, what: str) -> Any:
     """A value from JSON text. Raises ``InvalidArguments``."""
     try:
-        return json.loads(text)
+        return codec.decode(text)
     except ValueError as error:
         raise InvalidArguments(f"{what} cannot be read as JSON: {error}") from None
 

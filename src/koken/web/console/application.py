@@ -15,6 +15,7 @@ from koken.web.console import (
     complete,
     errors,
     events,
+    faults,
     job,
     jobs,
     live,
@@ -44,6 +45,7 @@ def console(house: House) -> FastAPI:
     )
     pages.include_router(signin.router)
     pages.include_router(account.router)
+    pages.include_router(faults.router)
     pages.mount("/static", StaticFiles(directory=STATIC), name="static")
     pages.include_router(live.router)
     pages.include_router(overview.router)

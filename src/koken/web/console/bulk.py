@@ -10,15 +10,17 @@ from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from koken.engine import bulk as engine
-from koken.errors import InvalidArguments, NotFound
+from koken.errors import InvalidArguments
 from koken.model.bulk import Bulk, BulkVerb
 from koken.model.duration import in_words
 from koken.views import bulks, marks, words
 from koken.views.bulks import FORESEEN
 from koken.views.marks import Mark
-from koken.views.query import LARGEST_ID, is_id
+from koken.views.query import LARGEST_ID
 from koken.web.access.door import Operating, Reading
+from koken.web.console import forms
 from koken.web.console.pages import page
+from koken.web.numbers import number_of
 
 router = APIRouter()
 PAGE = 50
@@ -44,7 +46,6 @@ MOVES = {
     "stopped": (("resume", "Go on"),),
     "done": (),
 }
-Text = Annotated[str, Form(max_length=10_000)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +118,8 @@ async def preview(
     problem: str = "",
 ) -> HTMLResponse:
     """The page before a bulk; ``problem`` says why its form was not taken."""
-    found = await bulks.preview(visit.views, q, workspace=visit.workspace, verb=verb)
-    refusals = await engine.foresee(visit.db, verb, found.ids[:FORESEEN])
+    found = await bulks.preview(visit.views, visit.query(q), workspace=visit.workspace, verb=verb)
+    seen = await engine.foresee(visit.db, verb, found.ids[:FORESEEN])
     return page(
         request,
         visit,
@@ -139,9 +140,9 @@ async def preview(
         back=f"/runs?{urlencode({'q': q})}",
         told=TOLD[verb],
         done=DONE[verb],
-        refusals=refusals.most_common(REASONS),
-        refused=sum(refusals.values()),
-        foreseen=min(FORESEEN, len(found.ids)),
+        refusals=seen.refusals.most_common(REASONS),
+        refused=seen.refusals.total(),
+        foreseen=seen.looked,
         marked=marks.of_run,
         stands=words.standing,
     )
@@ -154,28 +155,22 @@ async def begin(
     verb: Annotated[BulkVerb, Form()],
     q: Annotated[str, Form(max_length=2000)],
     rate: Annotated[str, Form(max_length=20)] = "5/s",
-    reason: Text = "",
 ) -> Response:
     """Begin a bulk."""
+    form = await request.form()
+    why = forms.text(form, "reason")
     try:
-        made = await visit.client.made_bulk(verb, q, rate, reason.strip())
+        made = await visit.client.made_bulk(verb, visit.query(q), rate, forms.reason(form) or "")
     except InvalidArguments as error:
-        return await preview(request, visit, q, verb, rate, reason=reason, problem=str(error))
+        return await preview(request, visit, q, verb, rate, reason=why, problem=str(error))
     return RedirectResponse(f"/bulks/{made.id}", status_code=303)
-
-
-def number(bulk: str) -> int:
-    """The number of a bulk. Raises ``NotFound``."""
-    if not is_id(bulk):
-        raise NotFound(f"there is no bulk {bulk}")
-    return int(bulk)
 
 
 @router.get("/bulks/{bulk}")
 async def bulk_page(request: Request, visit: Reading, bulk: str) -> HTMLResponse:
     """How far a bulk is."""
-    found = await visit.client.bulk(number(bulk))
-    refusals = await engine.refusals(visit.db, found.id) if found.refused else None
+    found = await visit.client.bulk(number_of("bulk", bulk))
+    refusals = await bulks.refusals(visit.views, found.id) if found.refused else None
     ended = found.state == "done"
     return page(
         request,
@@ -196,10 +191,7 @@ async def bulk_page(request: Request, visit: Reading, bulk: str) -> HTMLResponse
 
 @router.post("/bulks/{bulk}/{move}")
 async def moved(
-    visit: Operating,
-    bulk: str,
-    move: Literal["pause", "resume", "stop"],
-    reason: Text = "",
+    request: Request, visit: Operating, bulk: str, move: Literal["pause", "resume", "stop"]
 ) -> Response:
     """Hold a bulk, let it go on, or end it."""
     verbs = {
@@ -207,5 +199,7 @@ async def moved(
         "resume": visit.client.resume_bulk,
         "stop": visit.client.stop_bulk,
     }
-    found = await verbs[move](number(bulk), reason=reason.strip())
+    found = await verbs[move](
+        number_of("bulk", bulk), reason=forms.reason(await request.form()) or ""
+    )
     return RedirectResponse(f"/bulks/{found.id}", status_code=303)

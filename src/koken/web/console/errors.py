@@ -13,6 +13,7 @@ from urllib.parse import quote, urlsplit
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response
 
 from koken.errors import (
@@ -25,6 +26,7 @@ from koken.errors import (
     NotSignedIn,
     TooMany,
 )
+from koken.store.failures import concerns_data
 from koken.views import overview
 from koken.web.access import door
 from koken.web.console.pages import RAIL, page
@@ -58,7 +60,7 @@ class Told:
 
 def install(pages: FastAPI) -> None:
     """Have every error of these pages answered by a page."""
-    for kind in (KokenError, RequestValidationError, HTTPException, Exception):
+    for kind in (KokenError, RequestValidationError, HTTPException, ClientDisconnect, Exception):
         pages.add_exception_handler(kind, answer)
 
 
@@ -66,6 +68,8 @@ async def answer(request: Request, error: Exception) -> Response:
     """The page of an error."""
     if isinstance(error, NotSignedIn):
         return to_sign_in(request)
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=408)  # which nobody hears
     if isinstance(error, HTTPException) and error.status_code < 400:
         return Response(status_code=error.status_code, headers=error.headers)
     visit = None if isinstance(error, DatabaseUnreachable) else await visitor(request)
@@ -76,8 +80,8 @@ async def answer(request: Request, error: Exception) -> Response:
 async def visitor(request: Request) -> Visit | None:
     """Who asks, where that can be known: only then does the page have its rail."""
     try:
-        return await door.visit(request)
-    except (KokenError, HTTPException):
+        return await door.onlooker(request)
+    except KokenError:
         return None
 
 
@@ -139,6 +143,14 @@ async def tell(request: Request, visit: Visit | None, error: Exception) -> Told:
                 text=str(error),
                 links=back(request),
                 headers={"Retry-After": str(after)},
+            )
+        case KokenError() if concerns_data(error):
+            return Told(
+                status=422,
+                title="That does not fit, so nothing was done.",
+                text="Something in it cannot be kept: PostgreSQL cannot read a value.",
+                hints=["A character that no keyboard writes, such as NUL, may be among it."],
+                links=back(request),
             )
         case KokenError():
             return Told(
@@ -274,6 +286,9 @@ async def near(request: Request, visit: Visit | None) -> list[tuple[str, str]]:
     ]
     if visit is None or parts[0] != "jobs" or len(parts) < 2:
         return lists
-    names: list[Any] = await overview.job_names(visit.views, visit.workspace)
+    try:
+        names: list[Any] = await overview.job_names(visit.views, visit.workspace)
+    except KokenError:
+        return lists
     close = get_close_matches(parts[1], names, n=3)
     return [*((f"/jobs/{quote(name)}", name) for name in close), *lists]

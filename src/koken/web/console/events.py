@@ -8,17 +8,17 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
 from koken.errors import InvalidArguments
-from koken.model.web import EVERYWHERE
 from koken.views import eventquery, words
 from koken.views import events as views
 from koken.views.events import PlacedEvent
 from koken.web.access.door import Reading
-from koken.web.access.principal import Right
 from koken.web.console.pages import page
+from koken.web.shown import event_detail
+from koken.web.visit import Visit
 
 router = APIRouter()
 PAGE = 100
-VERBS = ("pause", "resume", "cancel", "retry", "skip", "resolve", "backfill", "queue", "break lock")
+VERBS = ("pause", "resume", "cancel", "retry", "skip", "resolve", "backfill", "queue", "unlock")
 """Those by which people look most often."""
 LONGEST = 200
 
@@ -34,7 +34,7 @@ async def events(request: Request, visit: Reading, q: str = "", before: str = ""
             workspace=visit.workspace,
             limit=PAGE + 1,
             before=end,
-            house=visit.principal.may(Right.ADMINISTER, EVERYWHERE),
+            house=visit.hears_house,
             **eventquery.parse(q),
         )
     except InvalidArguments as error:
@@ -52,7 +52,7 @@ async def events(request: Request, visit: Reading, q: str = "", before: str = ""
         before=before,
         problem=problem,
         verbs=VERBS,
-        detail=detail,
+        detail=lambda event: detail(visit, event),
         more=f"/events?{more}" if more else "",
         by=lambda word, value: f"/events?{urlencode({'q': f'{word}:{quoted(value)}'})}",
     )
@@ -63,9 +63,11 @@ def quoted(value: str) -> str:
     return f'"{value}"' if " " in value else value
 
 
-def detail(event: PlacedEvent) -> str:
+def detail(visit: Visit, event: PlacedEvent) -> str:
     """What else is known of it, in a line."""
     told = " ".join(
-        f"{name}={words.brief(value)}" for name, value in event.detail.items() if value is not None
+        f"{name}={words.brief(value)}"
+        for name, value in event_detail(visit, event).items()
+        if value is not None
     )
     return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"

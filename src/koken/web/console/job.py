@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
@@ -13,23 +13,27 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from koken.engine import schedules as told_schedules
-from koken.errors import InvalidArguments
 from koken.model import zones
+from koken.model.instants import with_offset
 from koken.model.run import stamp
 from koken.model.schedule import Schedule
 from koken.model.steps import StepSpec
 from koken.views import catalog, versions
+from koken.views.agenda import verdict
 from koken.views.catalog import ScheduleRow
-from koken.views.drawingsvg import part, svg
+from koken.views.drawingsvg import part
 from koken.views.durations import durations
 from koken.views.graph import Graph, Node, graph_of_steps
 from koken.views.jobfacts import JobFacts, declared, job_facts
 from koken.views.pastdays import past_days
 from koken.views.strips import strips
+from koken.views.upcoming import dues
 from koken.web.access.door import Operating, Reading
-from koken.web.console import jobpictures, jobwords, runbook
+from koken.web.console import forms, jobpictures, jobwords, runbook
+from koken.web.console.jobwords import times
 from koken.web.console.pages import page, zone_of
 from koken.web.masking import MASK, given, masked, secret, spelled
+from koken.web.pictures import picture
 from koken.web.visit import Visit
 
 router = APIRouter()
@@ -115,7 +119,8 @@ def planned(
         row=row,
         next=[
             (f"{at.astimezone(own):%a %-d %b %H:%M}", f"{at.astimezone(zone):%a %-d %b %H:%M}", at)
-            for at in islice(times(schedule, now), NEXT)
+            for due in islice(dues(row.id, schedule, now), NEXT)
+            for at in [due.at]
         ]
         if schedule and not row.problem
         else [],
@@ -129,19 +134,11 @@ def nowhere(_: Node) -> str:
     return ""
 
 
-def times(schedule: Schedule, now: datetime) -> Iterator[datetime]:
-    """The due times from now on."""
-    due = schedule.next_after(now)
-    while due is not None:
-        yield due
-        due = schedule.next_after(due)
-
-
 @router.get("/jobs/{name}/graph.svg")
 async def graph(visit: Reading, name: str) -> Response:
     """The declared steps as a file of their own, with its colours in it."""
     facts = await facts_of(visit, name)
-    return Response(svg(graph_of(facts)), media_type="image/svg+xml")
+    return picture(graph_of(facts))
 
 
 def graph_of(facts: JobFacts) -> Graph:
@@ -156,7 +153,11 @@ async def ticks(request: Request, visit: Reading, name: str, before: str = "") -
     """The due times of a job's schedules, and what came of each."""
     facts = await facts_of(visit, name)
     found = await catalog.ticks(
-        visit.views, name, workspace=visit.workspace, limit=MOST_TICKS, before=instant(before)
+        visit.views,
+        name,
+        workspace=visit.workspace,
+        limit=MOST_TICKS,
+        before=with_offset(before, "before") if before else None,
     )
     following = stamp(found[-1].due_at) if len(found) >= MOST_TICKS else None
     return page(
@@ -169,18 +170,9 @@ async def ticks(request: Request, visit: Reading, name: str, before: str = "") -
         before=before,
         several=len({row.schedule for row in found}) > 1,
         following=following,
+        verdict=verdict,
+        times=times,
     )
-
-
-def instant(text: str) -> datetime | None:
-    """Where a list goes on. Raises ``InvalidArguments``."""
-    if not text:
-        return None
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidArguments(f"before is {text!r}, which is no instant") from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 @router.get("/jobs/{name}/versions")
@@ -230,7 +222,7 @@ def covered(path: str, value: Any, parts: tuple[str, ...]) -> Any:
 async def pause(request: Request, visit: Operating, name: str) -> RedirectResponse:
     """Stop a job's schedules; what runs goes on."""
     facts = await facts_of(visit, name)
-    reason = await reason_in(request)
+    reason = forms.reason(await request.form())
     await told_schedules.pause(
         visit.db, facts.name, workspace=visit.workspace, by=visit.principal.name, reason=reason
     )
@@ -241,14 +233,8 @@ async def pause(request: Request, visit: Operating, name: str) -> RedirectRespon
 async def resume(request: Request, visit: Operating, name: str) -> RedirectResponse:
     """Let a job's schedules fire again."""
     facts = await facts_of(visit, name)
-    reason = await reason_in(request)
+    reason = forms.reason(await request.form())
     await told_schedules.resume(
         visit.db, facts.name, workspace=visit.workspace, by=visit.principal.name, reason=reason
     )
     return RedirectResponse(f"/jobs/{facts.name}", 303)
-
-
-async def reason_in(request: Request) -> str | None:
-    """The reason that a form gives."""
-    found = (await request.form()).get("reason", "")
-    return found.strip()[:1000] or None if isinstance(found, str) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,12 +18,15 @@ from koken.views.jobfacts import job_facts
 from koken.views.joblines import Health, JobPage, job_page
 from koken.views.strips import strips
 from koken.web.access.door import Reading
+from koken.web.console.forms import text
 from koken.web.console.jobpictures import small_strip
 from koken.web.console.jobwords import HEALTH, health
 from koken.web.console.pages import page
 
 router = APIRouter()
 MOST_TAGS = 24
+WORDS = re.compile(r'(?:"[^"]*"?|[^\s"])+')
+"""What a query is made of: words, with what stands in quotes as a part of one."""
 LOOKS: Mapping[Health, tuple[str, str]] = {
     Health.FAILING: ("failed", "✕"),
     Health.LATE: ("retry", "◔"),
@@ -71,7 +75,7 @@ async def jobs(request: Request, visit: Reading, q: str = "", after: str = "") -
         strip=small_strip,
         link=lambda query, **rest: link(query, **rest),
         toggled=lambda word, value: toggled(q, word, value),
-        chosen=lambda word, value: f"{word}:{value}" in q.split(),
+        chosen=lambda word, value: asked_for(word, value) in WORDS.findall(q),
     )
 
 
@@ -85,9 +89,9 @@ async def starring(request: Request, visit: Reading, name: str) -> RedirectRespo
         facts.name,
         workspace=visit.workspace,
         owner=visit.principal.name,
-        starred=form.get("starred") == "1",
+        starred=text(form, "starred") == "1",
     )
-    return RedirectResponse(back(str(form.get("back", "")), f"/jobs/{facts.name}"), 303)
+    return RedirectResponse(back(text(form, "back"), f"/jobs/{facts.name}"), 303)
 
 
 def back(wanted: str, otherwise: str) -> str:
@@ -106,12 +110,17 @@ def link(query: str, **rest: str) -> str:
 
 def toggled(query: str, word: str, value: str) -> str:
     """A query with a word in it, or without it where it has it."""
-    plain = f'"{value}"' if " " in value else value
-    asked = f"{word}:{plain}"
-    if asked in query:
-        return " ".join(query.replace(asked, " ").split())
-    kept = [part for part in query.split() if word != "state" or not part.startswith("state:")]
+    asked = asked_for(word, value)
+    parts = WORDS.findall(query)
+    if asked in parts:
+        return " ".join(part for part in parts if part != asked)
+    kept = [part for part in parts if word != "state" or not part.startswith("state:")]
     return " ".join([*kept, asked])
+
+
+def asked_for(word: str, value: str) -> str:
+    """A word of a query."""
+    return f'{word}:"{value}"' if " " in value else f"{word}:{value}"
 
 
 def sentence(found: JobPage, query: str) -> str:

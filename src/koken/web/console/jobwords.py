@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from koken.model.duration import in_words
+from koken.model.firing import MOST_COUNTED
 from koken.model.policy import Overlap
 from koken.model.schedule import Catchup
 from koken.model.states import State
@@ -35,6 +36,17 @@ OVERLAP = {
     Overlap.REFUSE: "While a run goes, a start of another one is refused.",
 }
 """What happens when a run is due while another one of the job goes."""
+OVERLAP_BRIEFLY = {
+    Overlap.ALLOW: "both go",
+    Overlap.SKIP_IF_RUNNING: "skipped",
+    Overlap.SKIP_IF_FAILED: "both go; skipped after a failure",
+    Overlap.SKIP_IF_RUNNING_OR_FAILED: "skipped, also after a failure",
+    Overlap.QUEUE_ONE: "one waits",
+    Overlap.QUEUE_ALL: "all wait in line",
+    Overlap.REPLACE: "takes its place",
+    Overlap.REFUSE: "refused",
+}
+"""The same in a cell of a table."""
 CATCHUP = {
     Catchup.NONE: "Times that passed while no scheduler ran stay missed.",
     Catchup.LATEST: "Of the times that passed while no scheduler ran, the last is made up for.",
@@ -44,6 +56,13 @@ CATCHUP = {
     ),
     Catchup.COALESCE: "One run stands for all the times that passed while no scheduler ran.",
 }
+CATCHUP_BRIEFLY = {
+    Catchup.NONE: "left out",
+    Catchup.LATEST: "the latest runs",
+    Catchup.ALL: "all run",
+    Catchup.COALESCE: "one run for all",
+}
+"""What becomes of times that passed, in a cell of a table."""
 EFFECT = {
     "pure": "pure: running it again changes nothing outside",
     "idempotent": "idempotent: running it twice is as running it once",
@@ -176,6 +195,11 @@ def overlap(rule: str | None, *, scheduled: bool) -> str:
 def catchup(rule: str, limit: int) -> str:
     """What becomes of due times that nobody fired."""
     return CATCHUP[Catchup(rule)].format(limit=f"{limit:,}")
+
+
+def times(count: int) -> str:
+    """How many due times a tick stands for."""
+    return f"{MOST_COUNTED:,}+" if count > MOST_COUNTED else f"{count:,}"
 
 
 def rules(spec: Mapping[str, Any]) -> list[tuple[str, str]]:

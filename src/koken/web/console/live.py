@@ -8,13 +8,13 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from koken.errors import KokenError, NotFound
+from koken.model.rights import Right
 from koken.model.states import State
 from koken.store.database import Database
 from koken.views import runs
 from koken.views.query import is_id
 from koken.web.access import door
 from koken.web.access.door import Someone
-from koken.web.access.principal import Right
 from koken.web.live.stream import COMMENT, Live, event, last_seen, reading
 from koken.web.live.topics import OfLog, OfRun, OfWorkspace, Topic
 from koken.web.visit import Visit

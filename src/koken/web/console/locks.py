@@ -8,14 +8,16 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from koken.engine.unlock import break_lock
+from koken.engine.unlock import unlock
 from koken.errors import InvalidArguments
+from koken.model.instants import with_offset
 from koken.views import locks as views
 from koken.views import words
 from koken.views.locks import LockRow
+from koken.views.query import is_id
 from koken.web.access.door import Operating, Reading
+from koken.web.console.forms import reason, text
 from koken.web.console.pages import page
-from koken.web.console.schedules import instant
 
 router = APIRouter()
 PAGE = 100
@@ -33,8 +35,8 @@ async def locks(
 ) -> HTMLResponse:
     """Those that somebody has or wants, held longest first."""
     place = None
-    if after.isascii() and after.isdecimal() and len(after) < 19:
-        place = (instant(since) if since else None, int(after))
+    if is_id(after):
+        place = (with_offset(since, "since") if since else None, int(after))
     found = await views.locks(
         visit.views,
         workspace=visit.workspace,
@@ -57,21 +59,21 @@ async def locks(
     )
 
 
-@router.post("/locks/break")
+@router.post("/locks/unlock")
 async def taking(request: Request, visit: Operating) -> RedirectResponse:
     """Take a lock from who has it."""
     form = await request.form()
-    key, kind = str(form.get("key", "")), str(form.get("kind", ""))
+    key, kind = text(form, "key"), text(form, "kind")
     if kind not in KINDS:
         raise InvalidArguments(f"there is no kind of lock {kind!r}")
-    await break_lock(
+    await unlock(
         visit.db,
         key,
         workspace=visit.workspace,
         kind=kind,
-        force=form.get("force") == "1",
+        force=text(form, "force") == "1",
         by=visit.principal.name,
-        reason=str(form.get("reason", "")).strip()[:2000] or None,
+        reason=reason(form),
     )
     return RedirectResponse("/locks", 303)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,14 +12,16 @@ from starlette.responses import RedirectResponse, Response
 
 from koken.define.body import json_or_text
 from koken.errors import InvalidArguments, KokenError, NotFound
+from koken.model.rights import Right
 from koken.model.run import Run
-from koken.views import asking
+from koken.views import openquestions
 from koken.views.query import is_id
 from koken.views.steps import steps
 from koken.web.access.door import Someone
-from koken.web.access.principal import Right
+from koken.web.acting import RIGHTS, cancel
 from koken.web.console import run as pages
-from koken.web.console.acts import RIGHTS, VERBS, Given, tell, wanted
+from koken.web.console.acts import VERBS, Given, tell, wanted
+from koken.web.console.forms import reason, text
 from koken.web.console.pages import page
 from koken.web.visit import Visit
 
@@ -70,28 +73,23 @@ def needed(verb: str, known: tuple[str, ...]) -> Right:
     """The right that a verb takes. Raises ``NotFound``."""
     if verb not in known:
         raise NotFound(f"there is nothing called {verb!r} that can be done with a run")
-    return RIGHTS.get(verb, Right.OPERATE)
+    return RIGHTS[verb]
 
 
 def back_to(form: FormData, run: Run[Any]) -> int:
     """The run from whose page a form was sent."""
-    text = form.get("back")
-    return int(text) if isinstance(text, str) and is_id(text) else run.id
+    back = text(form, "back")
+    return int(back) if is_id(back) else run.id
 
 
-def given(values: Any) -> Given:
-    """What a form says."""
-
-    def text(name: str) -> str:
-        found = values.get(name, "")
-        return found.strip() if isinstance(found, str) else ""
-
+def given(form: Mapping[str, Any]) -> Given:
+    """What a form says. Raises ``InvalidArguments``."""
     return Given(
-        step=text("step"),
-        reason=text("reason"),
-        force=text("force") == "yes",
-        args=text("args"),
-        result=text("result"),
+        step=text(form, "step").strip(),
+        reason=reason(form) or "",
+        force=text(form, "force") == "yes",
+        args=text(form, "args").strip(),
+        result=text(form, "result").strip(),
     )
 
 
@@ -102,10 +100,10 @@ async def carried(visit: Visit, run: Run[Any], verb: str, form: FormData) -> Run
     if verb == "answer":
         return await answered(visit, run, form)
     if verb == "signal":
-        name, value = form.get("name"), form.get("value")
-        return await client.signal(run, str(name or ""), json_or_text(str(value or "null")))
+        value = json_or_text(text(form, "value") or "null")
+        return await client.signal(run, text(form, "name"), value)
     if verb == "cancel":
-        return await client.cancel(run, reason=said.reason)
+        return await cancel(visit, run, said.reason)
     if verb == "acknowledge":
         return await client.acknowledge(run, reason=said.reason)
     does = {
@@ -122,9 +120,10 @@ async def carried(visit: Visit, run: Run[Any], verb: str, form: FormData) -> Run
 
 async def answered(visit: Visit, run: Run[Any], form: FormData) -> Run[Any]:
     """Answer a question by its key; texts are taken as they are where texts are wanted."""
-    key, text = form.get("question"), form.get("value")
-    if not isinstance(key, str) or not isinstance(text, str):
+    key, value = text(form, "question"), text(form, "value")
+    if not {"question", "value"} <= form.keys():
         raise InvalidArguments("an answer names its question and has a value. Nothing was sent.")
-    asked = [each for each in await asking.questions(visit.views, [run.id]) if each.key == key]
+    open_ = await openquestions.questions_of(visit.views, [run.id])
+    asked = [each for each in open_ if each.key == key]
     literal = bool(asked) and asked[0].schema.get("type") == "string"
-    return await visit.client.answer(run, key, text if literal else json_or_text(text))
+    return await visit.client.answer(run, key, value if literal else json_or_text(value))

@@ -69,7 +69,7 @@ async def first_page(request: Request, visit: Reading) -> HTMLResponse:
     """The overview."""
     zone, now = zone_of(request), datetime.now(UTC)
     midnight = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    found = await overview(visit.views, workspace=visit.workspace, now=now, midnight=midnight)
+    found = await overview(visit.views, workspace=visit.workspace, midnight=midnight)
     empty = not found.next and not found.flow.most and not found.flow.today
     return page(
         request,

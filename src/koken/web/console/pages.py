@@ -15,16 +15,14 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from koken.model.duration import in_words
+from koken.model.rights import Right
 from koken.views import words
-from koken.web.access.principal import Right
 from koken.web.console.live import SEEN
 from koken.web.visit import Visit
 
 TEMPLATES = Path(__file__).parent / "templates"
 ZONE = "koken_zone"
 """The cookie with the zone in which somebody wants to see times; a script puts their own there."""
-LINE = "htmx"
-"""Requests that refresh a page in place."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,18 @@ from types import EllipsisType
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
-from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from koken.config import read_rate
 from koken.engine import queues as engine
-from koken.errors import Forbidden, InvalidArguments, NotFound
-from koken.model.web import EVERYWHERE
+from koken.errors import InvalidArguments
+from koken.model.rights import Right
 from koken.views import floor, words
 from koken.views.floor import QueueRow
 from koken.views.queuewaits import waits
 from koken.web.access.door import Operating, Reading
-from koken.web.access.principal import Right
+from koken.web.console import forms
 from koken.web.console.pages import page
-from koken.web.visit import Visit
+from koken.web.queues import queue_named, rate_of
 
 router = APIRouter()
 MOST = 2**31 - 1
@@ -50,7 +48,7 @@ async def queues(request: Request, visit: Reading) -> HTMLResponse:
 @router.get("/queues/{name}")
 async def queue(request: Request, visit: Reading, name: str) -> HTMLResponse:
     """One queue, and what may be done with it."""
-    row = await one(visit, name)
+    row = await queue_named(visit, name, visit.workspace)
     return page(
         request,
         visit,
@@ -58,7 +56,7 @@ async def queue(request: Request, visit: Reading, name: str) -> HTMLResponse:
         live=f"workspace:{visit.workspace}",
         row=row,
         next=(await waits(visit.views, workspace=visit.workspace)).get(name),
-        may=visit.principal.may(Right.OPERATE, EVERYWHERE),
+        may=visit.principal.everywhere(Right.OPERATE),
         size=size,
         filled=filled,
         rate=rate,
@@ -69,8 +67,8 @@ async def queue(request: Request, visit: Reading, name: str) -> HTMLResponse:
 @router.post("/queues/{name}/pause")
 async def pause(request: Request, visit: Operating, name: str) -> RedirectResponse:
     """Hand out none of its runs."""
-    need_everywhere(visit)
-    reason = reason_of(await request.form())
+    visit.need_everywhere(Right.OPERATE, "queues")
+    reason = forms.reason(await request.form())
     await engine.pause(visit.db, name, paused=True, by=visit.principal.name, reason=reason)
     return RedirectResponse(link(name), 303)
 
@@ -78,8 +76,8 @@ async def pause(request: Request, visit: Operating, name: str) -> RedirectRespon
 @router.post("/queues/{name}/resume")
 async def resume(request: Request, visit: Operating, name: str) -> RedirectResponse:
     """Hand out its runs again."""
-    need_everywhere(visit)
-    reason = reason_of(await request.form())
+    visit.need_everywhere(Right.OPERATE, "queues")
+    reason = forms.reason(await request.form())
     await engine.pause(visit.db, name, paused=False, by=visit.principal.name, reason=reason)
     return RedirectResponse(link(name), 303)
 
@@ -87,37 +85,19 @@ async def resume(request: Request, visit: Operating, name: str) -> RedirectRespo
 @router.post("/queues/{name}/limits")
 async def limits(request: Request, visit: Operating, name: str) -> RedirectResponse:
     """Set how much goes at once, and how much starts."""
-    need_everywhere(visit)
-    row = await one(visit, name)
+    visit.need_everywhere(Right.OPERATE, "queues")
+    row = await queue_named(visit, name, visit.workspace)
     form = await request.form()
     await engine.set_limits(
         visit.db,
         name,
-        limit=limit_of(str(form.get("limit", "")), row),
-        rate=rate_of(str(form.get("rate", "")), row),
+        limit=limit_of(forms.text(form, "limit"), row),
+        rate=rate_in(forms.text(form, "rate"), row),
         burst=row.burst,
         by=visit.principal.name,
-        reason=reason_of(form),
+        reason=forms.reason(form),
     )
     return RedirectResponse(link(name), 303)
-
-
-def need_everywhere(visit: Visit) -> None:
-    """Raise ``Forbidden``: a queue is everybody's, and so is what becomes of it."""
-    if not visit.principal.may(Right.OPERATE, EVERYWHERE):
-        raise Forbidden(
-            f"queues belong to all workspaces; {visit.principal.name} may not operate everywhere"
-        )
-
-
-async def one(visit: Visit, name: str) -> QueueRow:
-    """The queue of that name. Raises ``NotFound``."""
-    found = await floor.queues(visit.views, workspace=visit.workspace, name=name)
-    if not found:
-        raise NotFound(
-            f"there is no queue {name!r}; the first job or worker that names one makes it"
-        )
-    return found[0]
 
 
 def limit_of(text: str, row: QueueRow) -> int | EllipsisType | None:
@@ -130,17 +110,12 @@ def limit_of(text: str, row: QueueRow) -> int | EllipsisType | None:
     return ... if int(text) == row.max_running else int(text)
 
 
-def rate_of(text: str, row: QueueRow) -> float | EllipsisType | None:
+def rate_in(text: str, row: QueueRow) -> float | EllipsisType | None:
     """Starts a second as they were written; ``...`` where it is the rate there is."""
     text = text.strip()
     if text == rate(row.rate):
         return ...
-    if not text:
-        return None
-    try:
-        return read_rate(text)
-    except ValueError as error:
-        raise InvalidArguments(f"{error}, or nothing") from None
+    return rate_of(text or None)
 
 
 def rate(starts: float | None) -> str:
@@ -151,11 +126,6 @@ def rate(starts: float | None) -> str:
         if starts * length >= 1:
             return f"{starts * length:g}/{unit}"
     return f"{starts * 3600:g}/h"
-
-
-def reason_of(form: FormData) -> str | None:
-    """Why, for the record."""
-    return str(form.get("reason", "")).strip()[:2000] or None
 
 
 def order(row: QueueRow) -> tuple[bool, bool, bool, str]:

@@ -14,26 +14,27 @@ from starlette.responses import RedirectResponse, Response
 
 from koken.errors import KokenError, Refused
 from koken.model.plan import Plan
+from koken.model.rights import Right
 from koken.model.run import Run
 from koken.model.states import State
 from koken.model.steps import StepSpec
-from koken.views import asking, events, kept, marks, relatives, runs, treelogs, words
+from koken.views import belongings, events, marks, openquestions, relatives, runs, treelogs, words
 from koken.views import timeline as times
-from koken.views.asked import AwaitedRow, QuestionRow
 from koken.views.cause import Cause
+from koken.views.openquestions import AwaitedRow, QuestionRow
 from koken.views.query import is_id
 from koken.views.reading import reading
 from koken.views.sentence import Piece, failures, sentence
 from koken.views.steps import StepRow, declared_in, rows_in, undone
 from koken.views.why import why
 from koken.web.access.door import Someone
-from koken.web.access.principal import Right
 from koken.web.console.acts import DONE, acts_of
 from koken.web.console.pages import page, zone_of
 from koken.web.console.rungraph import picture
 from koken.web.console.runlog import log_of
 from koken.web.console.timeline import chart
-from koken.web.masking import masked, spelled
+from koken.web.masking import masked, masked_text
+from koken.web.shown import event_detail
 from koken.web.visit import Visit
 
 router = APIRouter()
@@ -119,7 +120,7 @@ async def shown(
         picture=pictured,
         chart=chart(line, now, zone_of(request)) if line else None,
         tab=tab if tab in TABS else "log",
-        hush=lambda text: hush(text, mask),
+        hush=lambda text: masked_text(text, mask),
         url=lambda **more: f"?{urlencode({k: v for k, v in more.items() if v})}",
         **await of_tab(visit, request, found, tab),
     )
@@ -138,7 +139,8 @@ async def standing(visit: Visit, run: Run[Any]) -> Standing:
         reasons = await why(db, run, visit.house.config.timing)
         rows, causes = reasons.steps, tuple(worth_telling(run, reasons.causes))
         ids = await treelogs.tree(db, run.id)
-        questions, signals = await asking.questions(db, ids), await asking.signals(db, ids)
+        questions = await openquestions.questions_of(db, ids)
+        signals = await openquestions.signals_of(db, ids)
     plan, refusal = await way_on(visit, run, rows)
     return Standing(
         run=run,
@@ -192,12 +194,12 @@ async def of_tab(visit: Visit, request: Request, found: Standing, tab: str) -> M
                 "result": pretty(masked(run.result, mask)),
             }
         case "checkpoints":
-            return {"checkpoints": await kept.checkpoints(db, run.id)}
+            return {"checkpoints": await belongings.first_checkpoints(db, run.id)}
         case "operation":
-            return {"ledger": await kept.ledger(db, run.id)}
+            return {"ledger": await belongings.first_ledger(db, run.id)}
         case "events":
             acts = await events.of_run(db, run.id)
-            return {"events": [(act, words.dump(masked(dict(act.detail), mask))) for act in acts]}
+            return {"events": [(act, words.dump(event_detail(visit, act))) for act in acts]}
     return {"log": await log_of(visit.house, run, found.rows, request.query_params)}
 
 
@@ -214,12 +216,3 @@ def chosen(run: Run[Any], rows: Sequence[StepRow], step: str) -> int:
 def pretty(value: Any) -> str:
     """A plain value as JSON that people can read."""
     return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def hush(text: str, mask: Sequence[str]) -> str:
-    """JSON text without the secrets in it; where it is cut and names one, nothing of it."""
-    try:
-        return words.dump(masked(json.loads(text), mask))
-    except ValueError:
-        name = spelled(text)
-        return "•••" if any(spelled(part) in name for part in mask) else text

@@ -57,6 +57,7 @@ async def runs_page(
     problem, found, counts, now = "", NONE, NOTHING, datetime.now(UTC)
     names: Sequence[str] = ()
     try:
+        visit.query(q)
         found = await page_of(visit.views, q, workspace=visit.workspace, limit=ROWS, before=before)
         counts = await facets(visit.views, q, workspace=visit.workspace)
     except InvalidArguments as error:

@@ -12,12 +12,14 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from koken.engine import backfill, schedules
 from koken.engine.backfill import Order
 from koken.errors import InvalidArguments, Refused
+from koken.model import instants
 from koken.model.firing import filled
 from koken.views import backfills, oneschedule
 from koken.views.oneschedule import OneSchedule
 from koken.web.access.door import Operating, Starting
+from koken.web.console import forms
 from koken.web.console.pages import page
-from koken.web.console.schedules import instant, number
+from koken.web.console.schedules import number
 from koken.web.starting import start
 from koken.web.visit import Visit
 
@@ -30,7 +32,7 @@ SHOWN = 12
 async def pause(request: Request, visit: Operating, schedule_id: int) -> RedirectResponse:
     """Stop it."""
     facts = await going(visit, schedule_id)
-    reason = await reason_of(request)
+    reason = forms.reason(await request.form())
     await schedules.pause(
         visit.db,
         facts.job,
@@ -46,7 +48,7 @@ async def pause(request: Request, visit: Operating, schedule_id: int) -> Redirec
 async def resume(request: Request, visit: Operating, schedule_id: int) -> RedirectResponse:
     """Let it fire again."""
     facts = await going(visit, schedule_id)
-    reason = await reason_of(request)
+    reason = forms.reason(await request.form())
     await schedules.resume(
         visit.db,
         facts.job,
@@ -94,16 +96,16 @@ async def carry_out(request: Request, visit: Operating, schedule_id: int) -> Red
     """Start the runs; on to the due times that have them now."""
     facts = await going(visit, schedule_id)
     form = await request.form()
-    at_once = str(form.get("at_once", "1"))
+    at_once = forms.text(form, "at_once") or "1"
     if not at_once.isascii() or not at_once.isdecimal():
         raise InvalidArguments(f"{at_once!r} runs at once; write a number such as 1")
     order = wanted(
         visit,
         facts,
-        str(form.get("since", "")),
-        str(form.get("until", "")),
+        forms.text(form, "since"),
+        forms.text(form, "until"),
         min(int(at_once[:9]), 2**31 - 1),
-        reason=await reason_of(request),
+        reason=forms.reason(form),
     )
     await backfill.backfill(visit.db, order, keep=visit.house.config.keep["ticks"])
     query = urlencode({"before": order.until.isoformat()})
@@ -145,18 +147,9 @@ def wanted(
 def on_clock(text: str, zone: str) -> datetime:
     """An instant from a form. Raises ``InvalidArguments``."""
     try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidArguments(f"{text!r} is no time; write it as 2026-03-08 00:00") from None
-    if found.utcoffset() is None:
-        found = found.replace(tzinfo=ZoneInfo(zone))
-    return instant(found.isoformat())
-
-
-async def reason_of(request: Request) -> str | None:
-    """Why, for the record."""
-    form = await request.form()
-    return str(form.get("reason", "")).strip()[:2000] or None
+        return instants.on_clock(text, ZoneInfo(zone)).astimezone(UTC)
+    except ValueError as error:
+        raise InvalidArguments(str(error)) from None
 
 
 def back(facts: OneSchedule) -> RedirectResponse:

@@ -11,38 +11,19 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
-from koken.errors import InvalidArguments
-from koken.model import zones
-from koken.model.firing import MOST_COUNTED
+from koken.model.instants import with_offset
 from koken.views import catalog, oneschedule, words
-from koken.views.agenda import PLANNED, VERDICTS, agenda
+from koken.views.agenda import agenda, verdict
 from koken.views.catalog import ScheduleRow
-from koken.views.marks import Mark
+from koken.views.lateness import LATE
 from koken.web.access.door import Reading
-from koken.web.console import strip24
+from koken.web.console import jobwords, strip24
 from koken.web.console.pages import page, zone_of
 
 router = APIRouter()
 PAGE = 100
 TICKS = 50
 NEXT = 5
-LATE = timedelta(seconds=30)
-OVERLAPS = {
-    "allow": "both go",
-    "skip_if_running": "skipped",
-    "skip_if_failed": "both go; skipped after a failure",
-    "skip_if_running_or_failed": "skipped, also after a failure",
-    "queue_one": "one waits",
-    "queue_all": "all wait in line",
-    "replace": "takes its place",
-    "refuse": "refused",
-}
-CATCHUPS = {
-    "none": "left out",
-    "latest": "the latest runs",
-    "all": "all run",
-    "coalesce": "one run for all",
-}
 
 
 @router.get("/schedules")
@@ -70,8 +51,8 @@ async def schedules(request: Request, visit: Reading, q: str = "", after: str = 
         more=f"/schedules?{urlencode({'q': q, 'after': more})}" if more else "",
         verdict=verdict,
         own=own_clock,
-        overlaps=OVERLAPS,
-        catchups=CATCHUPS,
+        overlaps=jobwords.OVERLAP_BRIEFLY,
+        catchups=jobwords.CATCHUP_BRIEFLY,
     )
 
 
@@ -81,8 +62,15 @@ async def schedule(
 ) -> HTMLResponse:
     """One schedule, with its due times, the newest first."""
     facts = await oneschedule.one(visit.views, number(schedule_id), workspace=visit.workspace)
-    end = instant(before) if before else None
-    found = await oneschedule.ticks(visit.views, facts.id, limit=TICKS + 1, before=end)
+    end = with_offset(before, "before") if before else None
+    found = await catalog.ticks(
+        visit.views,
+        facts.job,
+        workspace=visit.workspace,
+        limit=TICKS + 1,
+        before=end,
+        schedule=facts.id,
+    )
     shown = found[:TICKS]
     more = ""
     if len(found) > TICKS:
@@ -105,10 +93,10 @@ async def schedule(
         coming=coming,
         late=is_late(facts, now),
         verdict=verdict,
-        times=times,
+        times=jobwords.times,
         wall=lambda at, shape: f"{at.astimezone(ZoneInfo(facts.timezone)):{shape}}",
-        overlaps=OVERLAPS,
-        catchups=CATCHUPS,
+        overlaps=jobwords.OVERLAP_BRIEFLY,
+        catchups=jobwords.CATCHUP_BRIEFLY,
         since=f"{local - timedelta(days=1):%Y-%m-%dT00:00}",
         until=f"{local:%Y-%m-%dT%H:%M}",
     )
@@ -117,15 +105,6 @@ async def schedule(
 def number(given: int) -> int:
     """The number of a schedule; one that is too long for any is none's."""
     return given if given < 2**31 else 0
-
-
-def instant(text: str) -> datetime:
-    """An instant of an address. Raises ``InvalidArguments``."""
-    try:
-        found = datetime.fromisoformat(text)
-        return zones.within_years(zones.in_utc(found, name="before"))
-    except (ValueError, OverflowError):
-        raise InvalidArguments(f"{text!r} is no instant") from None
 
 
 def order(row: ScheduleRow) -> tuple[int, float, str, str]:
@@ -142,7 +121,11 @@ def following(rows: Sequence[ScheduleRow], after: str) -> Sequence[ScheduleRow]:
 
 def is_late(row: ScheduleRow | oneschedule.OneSchedule, now: datetime) -> bool:
     """Whether it should have fired by now."""
-    return row.paused_at is None and row.next_at is not None and row.next_at < now - LATE
+    return (
+        row.paused_at is None
+        and row.next_at is not None
+        and row.next_at < now - timedelta(seconds=LATE)
+    )
 
 
 def sentence(found: Sequence[ScheduleRow], now: datetime) -> str:
@@ -150,7 +133,7 @@ def sentence(found: Sequence[ScheduleRow], now: datetime) -> str:
     going = [row.next_at for row in found if row.paused_at is None and row.next_at is not None]
     parts = [words.counted(len(found), "schedule")]
     late = sum(is_late(row, now) for row in found)
-    ahead = [at for at in going if at >= now - LATE]
+    ahead = [at for at in going if at >= now - timedelta(seconds=LATE)]
     if ahead:
         parts.append(f"the next fires {words.due(max(min(ahead), now), now)}")
     elif found:
@@ -164,16 +147,6 @@ def sentence(found: Sequence[ScheduleRow], now: datetime) -> str:
     if kept:
         parts.append(", ".join(kept))
     return "; ".join(parts) + "."
-
-
-def verdict(name: str) -> Mark:
-    """How a verdict is marked."""
-    return VERDICTS.get(name, PLANNED)
-
-
-def times(count: int) -> str:
-    """How many due times a tick stands for."""
-    return f"{MOST_COUNTED:,}+" if count > MOST_COUNTED else f"{count:,}"
 
 
 def own_clock(at: datetime, zone: str, shape: str = "%H:%M") -> str:

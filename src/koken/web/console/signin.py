@@ -6,16 +6,18 @@ from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
-from starlette.datastructures import FormData
 from starlette.responses import RedirectResponse, Response
 
 from koken.engine import accesssessions
 from koken.errors import Forbidden, KokenError, NotFound, NotSignedIn, TooMany
+from koken.model.names import folded
 from koken.web.access import origin, seals
-from koken.web.access.door import SESSION, known
+from koken.web.access.door import SESSION, YEAR, known
 from koken.web.access.gate import set_cookie
 from koken.web.access.issuer import Errand, IssuerUnreachable, Unvouched
 from koken.web.access.principal import Kind
+from koken.web.address import base_of
+from koken.web.console.forms import text
 from koken.web.console.pages import page
 from koken.web.house import House
 
@@ -24,6 +26,8 @@ ERRAND = "koken_errand"
 """The cookie with what we remember while somebody is at the issuer's."""
 AWAY = 600.0
 """Seconds that somebody has there."""
+KNOWN = "koken_known"
+"""The cookie of a browser in which somebody signed in: what others try does not hold it up."""
 THERE, BACK = "/sign-in/issuer", "/sign-in/answer"
 
 
@@ -49,16 +53,19 @@ async def sign_in(request: Request) -> Response:
     name, password = text(given, "name").strip(), text(given, "password")
     back = origin.safe_path(text(given, "next"))
     address = origin.client_of(request, house.web)
+    known_here = await is_known(request, house, name)
     try:
-        await accesssessions.try_sign_in(house.db, name, address)
+        await accesssessions.try_sign_in(house.db, name, address, known=known_here)
     except TooMany as error:
         after = {"Retry-After": str(max(1, round(error.after)))}
         return form(request, back, status=429, name=name, problem=str(error), headers=after)
     user = await house.credentials.user(name, password)
     if user is None:
         return form(request, back, status=401, name=name, problem="Name or password is wrong.")
-    await accesssessions.forgive(house.db, name, address)
-    return await signed_in(request, user.id, back)
+    await accesssessions.forgive(house.db, name, address, known=known_here)
+    found = await signed_in(request, user.id, back)
+    await make_known(request, house, name)
+    return found
 
 
 @router.get(THERE)
@@ -69,7 +76,7 @@ async def to_issuer(request: Request) -> Response:
         raise NotFound("nobody vouches for people here; they sign in with a password")
     errand = Errand.begin()
     try:
-        there = await house.issuer.way_there(errand, address_of(request, house, BACK))
+        there = await house.issuer.way_there(errand, base_of(request) + BACK)
     except (Unvouched, IssuerUnreachable) as error:
         return failed(request, error)
     kept = {
@@ -102,7 +109,7 @@ async def from_issuer(request: Request) -> Response:
             said = asked.get("error_description") or asked.get("error") or "no answer"
             raise Unvouched(f"the issuer says: {said}")
         errand = Errand(kept["state"], kept["nonce"], kept["verifier"])
-        vouched = await house.issuer.vouch(errand, asked["code"], address_of(request, house, BACK))
+        vouched = await house.issuer.vouch(errand, asked["code"], base_of(request) + BACK)
         roles = house.web.roles_for(vouched.groups)
         user = await accesssessions.vouched(
             house.db, vouched.issuer, vouched.subject, vouched.names, roles
@@ -144,6 +151,20 @@ async def signed_in(request: Request, user_id: int, back: str) -> Response:
     return RedirectResponse(back, 303)
 
 
+async def is_known(request: Request, house: House, name: str) -> bool:
+    """Whether somebody of that name has signed in in this browser before."""
+    kept = seals.unsealed(await house.credentials.key(), KNOWN, request.cookies.get(KNOWN, ""))
+    return kept is not None and kept["name"] == folded(name)
+
+
+async def make_known(request: Request, house: House, name: str) -> None:
+    """Have the browser keep, for when it signs in again, who signed in."""
+    key = await house.credentials.key()
+    proof = seals.sealed(key, KNOWN, {"name": folded(name)}, seconds=YEAR)
+    secure = origin.is_secure(request, house.web)
+    set_cookie(request.scope, KNOWN, proof, secure=secure, seconds=YEAR, path="/sign-in")
+
+
 def form(
     request: Request,
     back: str,
@@ -179,14 +200,3 @@ def remember(request: Request, house: House, errand: str) -> None:
     """Keep in the browser what the answer of the issuer must fit to; nothing: forget it."""
     secure = origin.is_secure(request, house.web)
     set_cookie(request.scope, ERRAND, errand, secure=secure, seconds=AWAY, path="/sign-in")
-
-
-def address_of(request: Request, house: House, path: str) -> str:
-    """The whole address of a page of ours."""
-    return (house.web.url or f"{request.url.scheme}://{request.url.netloc}") + path
-
-
-def text(given: FormData, name: str) -> str:
-    """What a form says; empty where it says nothing, or sends a file."""
-    found = given.get(name)
-    return found if isinstance(found, str) else ""

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from koken.errors import DeclarationError
-from koken.model import zones
+from koken.model import codec, instants, zones
+from koken.web.console import forms
 from koken.web.console.startfields import MISSING, Field, dump
 
 VALUE, GIVEN = "a.", "g."
@@ -84,7 +84,7 @@ def typed(fields: Iterable[Field], form: Mapping[str, Any]) -> Filled:
     every = [each for one in fields for each in one.within()]
     return Filled(
         texts={
-            each.path: text_of(form, VALUE + each.path)
+            each.path: forms.text(form, VALUE + each.path)
             for each in every
             if not each.secret and each.kind not in ("switch", "group")
         },
@@ -96,12 +96,6 @@ def typed(fields: Iterable[Field], form: Mapping[str, Any]) -> Filled:
         },
         kept_back=[each.path for each in every if each.secret and form.get(VALUE + each.path)],
     )
-
-
-def text_of(form: Mapping[str, Any], name: str) -> str:
-    """What was typed, with the ends of lines as they are elsewhere."""
-    found = form.get(name, "")
-    return found.replace("\r\n", "\n") if isinstance(found, str) else ""
 
 
 @dataclass(slots=True)
@@ -137,12 +131,12 @@ class Reader:
         if each.kind == "switch":
             ticked = name in self.form
             return MISSING if ticked is (each.default is True) else ticked
-        text = text_of(self.form, name)
-        if not each.secret and text == shown(each, each.default, self.zone):
+        typed = forms.text(self.form, name)
+        if not each.secret and typed == shown(each, each.default, self.zone):
             return MISSING
-        if text == "":
+        if typed == "":
             return self.nothing(each)
-        return READERS[each.kind](self, each, text)
+        return READERS[each.kind](self, each, typed)
 
     def nothing(self, each: Field) -> Any:
         """What an empty field says: nothing, or an empty text instead of the default."""
@@ -153,37 +147,28 @@ class Reader:
     def instant(self, text: str) -> str:
         """An instant with the form's zone, as ISO 8601."""
         try:
-            found = datetime.fromisoformat(text)
-        except ValueError:
-            raise Unreadable(f"{text!r} is no date with a time") from None
-        if found.utcoffset() is None:
-            found = found.replace(tzinfo=self.zone)
-            try:
-                there = zones.wall_at(found, ZoneInfo("UTC")).replace(tzinfo=ZoneInfo("UTC"))
-            except OverflowError:
-                raise Unreadable(f"{text!r} is out of the years that there are") from None
-            if there.astimezone(self.zone).replace(tzinfo=None) != found.replace(tzinfo=None):
-                raise Unreadable(f"{text!r} does not exist in {self.zone}: the clock goes forward")
-        return found.isoformat()
+            return instants.on_clock(text, self.zone).isoformat()
+        except ValueError as error:
+            raise Unreadable(str(error)) from None
 
     def options(self) -> dict[str, Any]:
         """The options of the start; problems stand under their names."""
         found: dict[str, Any] = {
-            name: text_of(self.form, f"o.{name}").strip() or None for name in OPTIONS
+            name: forms.text(self.form, f"o.{name}").strip() or None for name in OPTIONS
         }
-        when = text_of(self.form, "o.when")
+        when = forms.text(self.form, "o.when")
         if when == "delay":
-            found["delay"] = text_of(self.form, "o.delay").strip() or None
+            found["delay"] = forms.text(self.form, "o.delay").strip() or None
             if found["delay"] is None:
                 self.problems["delay"] = "is empty: write how long, such as 10m"
         instants = ["logical_time", *(["run_at"] if when == "at" else [])]
         for name in instants:
-            text = text_of(self.form, f"o.{name}")
+            typed = forms.text(self.form, f"o.{name}")
             try:
-                found[name] = self.instant(text) if text else None
+                found[name] = self.instant(typed) if typed else None
             except Unreadable as error:
                 self.problems[name] = str(error)
-            if name == "run_at" and not text:
+            if name == "run_at" and not typed:
                 self.problems[name] = "is empty: choose a date and a time"
         if found["priority"] is not None:
             try:
@@ -220,8 +205,8 @@ def choice(_: Reader, each: Field, text: str) -> Any:
 def from_json(_: Reader, __: Field, text: str) -> Any:
     """Any JSON."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return codec.decode(text)
+    except ValueError as error:
         raise Unreadable(f"is no JSON: {error}") from None
 
 

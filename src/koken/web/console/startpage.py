@@ -14,10 +14,12 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from koken.errors import Conflict, InvalidArguments
+from koken.model import codec
+from koken.model.rights import Right
 from koken.model.run import FROM_FORM
 from koken.views.jobfacts import JobFacts, job_facts
 from koken.web.access.door import Starting
-from koken.web.access.principal import Right
+from koken.web.console import forms
 from koken.web.console.jobwords import OVERLAP
 from koken.web.console.pages import page, zone_of
 from koken.web.console.startfields import MISSING, Field, dump, fields_of, formless, told
@@ -26,7 +28,6 @@ from koken.web.console.startform import (
     Reader,
     Unreadable,
     filled,
-    text_of,
     typed,
     without_secrets,
     zone_named,
@@ -104,12 +105,12 @@ async def sent(request: Request, visit: Starting, name: str) -> Response:
         visit.views, name, workspace=visit.workspace, owner=visit.principal.name
     )
     given = dict(await request.form())
-    zone = zone_named(text_of(given, "zone"), zone_of(request))
+    zone = zone_named(forms.text(given, "zone"), zone_of(request))
     fields = fields_for(visit, facts)
     reader = Reader(given, zone)
-    shown = Shown(in_json=in_json(facts, text_of(given, "as")))
+    shown = Shown(in_json=in_json(facts, forms.text(given, "as")))
     try:
-        args = whole(text_of(given, "json"), shown) if shown.in_json else reader.values(fields)
+        args = whole(forms.text(given, "json"), shown) if shown.in_json else reader.values(fields)
         options = reader.options()
         shown.problems |= refused(facts.name, options) | reader.problems
         if not shown.problems:
@@ -122,8 +123,8 @@ async def sent(request: Request, visit: Starting, name: str) -> Response:
     except Conflict as error:
         shown.problem, shown.conflict = str(error), error
     shown.stands = typed(fields, given)
-    shown.json = text_of(given, "json")
-    shown.options = {option: text_of(given, f"o.{option}") for option in CHOSEN}
+    shown.json = forms.text(given, "json")
+    shown.options = {option: forms.text(given, f"o.{option}") for option in CHOSEN}
     shown.once = fresh()
     status = shown.conflict.status if shown.conflict else 422
     return show(request, visit, facts, fields, shown, zone, status)
@@ -161,7 +162,7 @@ def once(
 
     One that was changed in between starts again.
     """
-    form = text_of(given, "once")[:40]
+    form = forms.text(given, "once")[:40]
     if not form or "idempotency_key" in options:
         return options
     said = json.dumps([args, options], sort_keys=True)
@@ -172,10 +173,10 @@ def once(
 def whole(text: str, shown: Shown) -> Mapping[str, Any]:
     """All arguments from one JSON text; what is wrong with it stands in ``shown``."""
     try:
-        found = json.loads(text or "{}")
+        found = codec.decode(text or "{}")
         if not isinstance(found, dict):
             raise Unreadable('is no object; write it as {"day": "2026-11-30"}')
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         told = str(error) if isinstance(error, Unreadable) else f"is no JSON: {error}"
         shown.problems["json"] = told
         return {}

@@ -7,10 +7,10 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
+from koken.model.rights import Right
 from koken.views import words
 from koken.views import workspaces as views
 from koken.web.access.door import Reading
-from koken.web.access.principal import Right
 from koken.web.console.pages import page
 
 router = APIRouter()
@@ -20,8 +20,7 @@ router = APIRouter()
 async def workspaces(request: Request, visit: Reading) -> HTMLResponse:
     """Those in which who asks may look around."""
     principal = visit.principal
-    names = None if principal.everywhere else list(principal.rights)
-    found = await views.workspaces(visit.views, names)
+    found = await views.workspaces(visit.views, principal.places(Right.READ))
     failed = sum(row.failed for row in found)
     wants = f"{words.capped(failed)} {'failure wants' if failed == 1 else 'failures want'} a hand"
     return page(

@@ -13,8 +13,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from koken.errors import DatabaseUnreachable, KokenError
+from koken.model.rights import Right
 from koken.web.access import door
-from koken.web.access.principal import Right
 from koken.web.house import House
 from koken.web.live.hub import Changes
 from koken.web.live.topics import Topic
@@ -100,7 +100,7 @@ class Live(StreamingResponse):
         known, doubt = hub.rights, True
         while not changes.over and time.monotonic() < ends:
             version = await changes.within(max(check - time.monotonic(), 0.0))
-            if time.monotonic() >= check:
+            if time.monotonic() >= check or hub.rights != known:
                 check = time.monotonic() + TICK
                 changed = hub.rights != known
                 if (changed or doubt) and not await self.still():

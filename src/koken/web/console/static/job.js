@@ -21,6 +21,7 @@
     }
     return `${value.toFixed(1)} GiB`;
   };
+  const drawn = new Map();   // figure → its chart, which listens to the window until it is destroyed
   const shown = (as) => (_, value) => (value === null || value === undefined ? "–" : as(value));
 
   const draw = (figure, found) => {
@@ -39,7 +40,7 @@
       : Array.from({ length: 32 }, (_, power) => 1024 * 2 ** power);
     const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
     const band = colour("--accent");
-    figure.querySelector(".uplot")?.remove();
+    drawn.get(figure)?.destroy();
     const chart = new uPlot({
       width: figure.clientWidth || 640, height: 200,
       scales: { y: { range: (_, __, most) => [0, (most || 1) * 1.08] } },
@@ -57,11 +58,13 @@
       const at = chart.cursor.idx;
       if (at !== null && at !== undefined && !chart.select.width) location.assign(`/runs/${runs[at].id}`);
     });
+    drawn.set(figure, chart);
     figure.classList.add("drawn");
   };
   const all = () => {
     const found = read();
     if (!found || !window.uPlot) return;
+    for (const [figure, chart] of drawn) if (!figure.isConnected) { chart.destroy(); drawn.delete(figure); }
     for (const figure of document.querySelectorAll("figure[data-chart]")) draw(figure, found);
   };
 

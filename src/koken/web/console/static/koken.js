@@ -77,7 +77,7 @@
       return answer;
     };
     await htmx.ajax("GET", location.pathname + location.search, {
-      target: "#main", select: "#main", swap: "outerMorph", headers: { "Koken-Live": "1" }, push: "false", fetch: whole,
+      target: "#main", select: "#main", swap: "outerMorph", push: "false", fetch: whole,
     });
     if (came && !late) attend(); else again = true;
     late = false;

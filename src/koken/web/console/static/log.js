@@ -6,7 +6,7 @@
   const MOST = 5000;
   const read = (key) => { try { return localStorage.getItem(key); } catch { return null; } };
   const keep = (key, value) => { try { localStorage.setItem(key, value); } catch { /* it holds for this page alone */ } };
-  let source = null, first = true, follow = true, wrap = read("koken-wrap") !== "no";
+  let source = null, retry = 0, seen = "", first = true, follow = true, wrap = read("koken-wrap") !== "no";
 
   const log = () => document.getElementById("log");
   const end = () => { const at = log(); if (at) at.scrollTop = at.scrollHeight; };
@@ -15,6 +15,10 @@
     at?.classList.toggle("nowrap", !wrap);
     if (wrapper) { wrapper.hidden = !at; wrapper.setAttribute("aria-pressed", String(wrap)); wrapper.textContent = wrap ? "Do not wrap" : "Wrap"; }
     if (follower) { follower.hidden = !source; follower.setAttribute("aria-pressed", String(follow)); follower.textContent = follow ? "Stop following" : "Follow"; }
+  };
+  const tell = (text) => {
+    const at = document.getElementById("log-state");
+    if (at) { at.textContent = text; at.hidden = text === ""; }
   };
   const add = (html) => {
     const at = log();
@@ -28,13 +32,26 @@
     at.parentElement.querySelector(".log + .empty")?.remove();
     if (follow) end();
   };
+  const hush = () => { clearTimeout(retry); source?.close(); source = null; };
+  // From where the last connection was, for one that is opened anew knows nothing of it.
+  const place = (url) => {
+    const whole = new URL(url, location.href);
+    if (seen) whole.searchParams.set("seen", seen);
+    return whole.href;
+  };
   const listen = () => {
     const url = log()?.dataset.live;
-    if (!url) { source?.close(); source = null; return; }
-    if (source) return;
-    source = new EventSource(url);
-    source.addEventListener("lines", (event) => add(event.data));
-    source.addEventListener("over", () => { source?.close(); source = null; log()?.removeAttribute("data-live"); paint(); });
+    if (!url) { hush(); return; }
+    if (source || document.hidden) return;
+    clearTimeout(retry);
+    source = new EventSource(place(url));
+    source.addEventListener("open", () => tell(""));
+    source.addEventListener("error", () => {       // after 429 or 503 the browser itself gives up
+      tell("The connection is lost; new lines come when it is back.");
+      if (source?.readyState === EventSource.CLOSED) { hush(); retry = setTimeout(listen, 5000); }
+    });
+    source.addEventListener("lines", (event) => { seen = event.lastEventId; add(event.data); });
+    source.addEventListener("over", () => { hush(); log()?.removeAttribute("data-live"); paint(); });
   };
   const ready = () => {
     listen();
@@ -61,5 +78,8 @@
     if (bottom !== follow) { follow = bottom; paint(); }
   }, true);
   document.addEventListener("htmx:after:swap", ready);
+  document.addEventListener("visibilitychange", () => { if (document.hidden) hush(); else listen(); paint(); });
+  window.addEventListener("pagehide", hush);
+  window.addEventListener("pageshow", (event) => { if (event.persisted) listen(); });
   ready();
 })();

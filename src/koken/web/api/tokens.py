@@ -1,25 +1,25 @@
-"""Users and tokens of a workspace, for those who administer it."""
+"""Tokens of a workspace, for those who administer it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
 from koken.engine import accesstokens
-from koken.errors import InvalidArguments
-from koken.model.duration import seconds
-from koken.model.web import EVERYWHERE
+from koken.model.rights import Right
 from koken.views import access
 from koken.web.access.door import Administering
-from koken.web.access.principal import Right
-from koken.web.api.accessmodels import TokenMade, TokensShown, UsersShown
+from koken.web.api import lists
+from koken.web.api.accessmodels import TokenMade, TokenShown
 from koken.web.api.answered import Once
-from koken.web.api.asked import Reasoned
-from koken.web.api.lists import answer
+from koken.web.api.asked import Reason, Reasoned
+from koken.web.api.lists import Cursor, Limit, answer
+from koken.web.api.models import Listed
+from koken.web.giving import lifetime, places
 from koken.web.visit import Visit
 
 router = APIRouter(tags=["access"])
@@ -30,28 +30,31 @@ class TokenAsked(Reasoned):
     """A token to be made."""
 
     name: str
-    scopes: list[Literal["read", "start", "operate", "administer"]]
+    scopes: list[Annotated[Right, Field(strict=False)]]
     workspace: str | None = Field(None, description="Default: this one; `*` is every workspace.")
     expires: str | float | None = Field(
         None, description="After so long: seconds, or 90d; null: when it is revoked."
     )
 
 
-@MANAGED.get("/users", summary="List users", responses={200: {"model": UsersShown}})
-async def list_users(visit: Administering) -> Response:
-    """Those who may do something in this workspace; all of them, for who administers everything."""
-    found = await access.users(visit.views, places(visit))
-    return answer({"items": [row.to_json() for row in found]})
-
-
-@MANAGED.get("/tokens", summary="List tokens", responses={200: {"model": TokensShown}})
+@MANAGED.get("/tokens", summary="List tokens", responses={200: {"model": Listed[TokenShown]}})
 async def list_tokens(
     visit: Administering,
     revoked: Annotated[bool, Query(description="1: also those that were revoked.")] = False,
+    limit: Limit = 100,
+    cursor: Cursor = None,
 ) -> Response:
     """Those of this workspace; all of them, for who administers everything."""
-    found = await access.tokens(visit.views, places(visit), revoked=revoked)
-    return answer({"items": [row.to_json() for row in found]})
+    of = f"tokens {visit.workspace} {revoked}"
+    gone, name, number = lists.read(of, cursor) or (False, "", 0)
+    found = await access.tokens(
+        visit.views,
+        places(visit),
+        revoked=revoked,
+        after=(gone, name, number),
+        limit=limit + 1,
+    )
+    return lists.page(of, found, limit, lambda row: [row.revoked_at is not None, row.name, row.id])
 
 
 @router.post(
@@ -61,7 +64,11 @@ async def list_tokens(
     responses={201: {"model": TokenMade, "description": "The token; it is told this once."}},
 )
 async def make_token(visit: Administering, body: TokenAsked) -> Response:
-    """Nobody gives what they do not have. `Idempotency-Key` is not looked at: no token is kept."""
+    """Nobody gives what they do not have.
+
+    `Idempotency-Key` is not looked at: no token is kept. Where the answer was lost, the name is
+    taken: revoke that token, and make another.
+    """
     made = await accesstokens.make(
         visit.db,
         body.name,
@@ -75,33 +82,18 @@ async def make_token(visit: Administering, body: TokenAsked) -> Response:
     return answer({"name": body.name, "token": made}, 201)
 
 
-def lifetime(value: str | float | None) -> float | None:
-    """For how many seconds a token is good. Raises ``InvalidArguments``."""
-    if value is None:
-        return None
-    try:
-        return seconds(value, name="expires")
-    except (ValueError, OverflowError) as error:
-        raise InvalidArguments(str(error), {"expires": str(error)}) from None
-
-
 @MANAGED.delete("/tokens/{token}", summary="Revoke a token", status_code=204)
 async def revoke_token(
-    token: Annotated[str, Path(description="Its name or number.")], visit: Administering
+    token: Annotated[str, Path(description="Its name or number.")],
+    visit: Administering,
+    reason: Reason = "",
 ) -> Response:
     """It is refused within seconds."""
     await accesstokens.revoke(
-        visit.db, token, holds=holds(visit), by=visit.principal.name, reason=None
+        visit.db, token, holds=holds(visit), by=visit.principal.name, reason=reason or None
     )
     visit.house.credentials.forget()
     return Response(status_code=204)
-
-
-def places(visit: Visit) -> list[str] | None:
-    """The workspaces of which somebody is told; None: all."""
-    if visit.principal.may(Right.ADMINISTER, EVERYWHERE):
-        return None
-    return [visit.workspace]
 
 
 def holds(visit: Visit) -> Mapping[str, Any]:

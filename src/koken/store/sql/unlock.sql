@@ -2,7 +2,7 @@
 -- is granted it meanwhile.
 -- $1 lock  $2 by  $3 reason  $4 forced?
 with k as materialized (select id, workspace_id, kind, key from koken.lock where id = $1::bigint for no key update),
-broken as (
+taken as (
   delete from koken.hold h using k
    where h.lock_id = k.id and h.granted_at is not null and not exists (
      select from koken.run r where r.id = h.run_id and r.finished_at is null and r.cancel_requested_at is null)
@@ -11,5 +11,5 @@ recorded as (
   insert into koken.event (workspace_id, verb, by, reason, run_id, job_id, detail)
   select k.workspace_id, 'unlock', $2, $3, b.run_id, (select job_id from koken.run where id = b.run_id),
          jsonb_build_object('lock', k.key, 'kind', k.kind, 'since', b.granted_at, 'forced', $4::boolean)
-    from k, broken b)
-select run_id from broken order by run_id
+    from k, taken b)
+select run_id from taken order by run_id

@@ -1,0 +1,164 @@
+"""Users: who may sign in with a password, and what they may do where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+from pydantic import Field, SecretStr
+from starlette.responses import Response
+
+from koken.engine import access, accesssessions
+from koken.model.rights import Role
+from koken.views import access as views
+from koken.web.access.door import Administering
+from koken.web.api import lists
+from koken.web.api.accessmodels import UserChanged, UserShown
+from koken.web.api.answered import Once
+from koken.web.api.asked import Reason, Reasoned
+from koken.web.api.lists import Cursor, Limit, answer
+from koken.web.api.models import Listed
+from koken.web.giving import places
+from koken.web.visit import Visit
+
+router = APIRouter(tags=["access"])
+MANAGED = APIRouter(tags=["access"], route_class=Once)
+Name = Annotated[str, Path(description="As they sign in.")]
+CHANGED: dict[int | str, dict[str, Any]] = {200: {"model": UserChanged}}
+WORKSPACE = "Default: this one; `*` is every workspace."
+
+
+class PasswordAsked(Reasoned):
+    """Another password."""
+
+    password: SecretStr = Field(description="10 to 1,000 characters; kept as a hash.")
+
+
+class UserAsked(PasswordAsked):
+    """A user to be added."""
+
+    name: str
+    role: Annotated[Role, Field(strict=False)] | None = None
+    workspace: str | None = Field(None, description=WORKSPACE)
+
+
+class RoleAsked(Reasoned):
+    """A role to be given."""
+
+    role: Annotated[Role, Field(strict=False)]
+    workspace: str | None = Field(None, description=WORKSPACE)
+
+
+@MANAGED.get("/users", summary="List users", responses={200: {"model": Listed[UserShown]}})
+async def list_users(visit: Administering, limit: Limit = 100, cursor: Cursor = None) -> Response:
+    """Those who may do something in this workspace; all of them, for who administers everything."""
+    of = f"users {visit.workspace}"
+    after = lists.read(of, cursor) or ""
+    found = await views.users(visit.views, places(visit), after=after, limit=limit + 1)
+    return lists.page(of, found, limit, lambda row: row.name)
+
+
+@router.post(
+    "/users",
+    summary="Let somebody sign in with a password",
+    status_code=201,
+    responses={201: {"model": UserChanged}},
+)
+async def add_user(visit: Administering, body: UserAsked) -> Response:
+    """Nobody gives what they do not have.
+
+    `Idempotency-Key` is not looked at: nothing that is told of a password is kept. Where the
+    answer was lost, sending it again says that the name is taken.
+    """
+    place = visit.workspace if body.workspace is None else body.workspace
+    await access.add_user(
+        visit.db,
+        body.name,
+        await hashed(visit, body, body.name),
+        role=body.role or "",
+        workspace=place,
+        **said(visit, body.reason),
+    )
+    told = {"role": body.role, "workspace": place} if body.role else {}
+    return changed(visit, body.name, 201, **told)
+
+
+@router.post(
+    "/users/{user:path}/passwords", summary="Give somebody another password", responses=CHANGED
+)
+async def set_password(user: Name, visit: Administering, body: PasswordAsked) -> Response:
+    """Where they are signed in, that ends. Sent again it does the same; no key is looked at."""
+    password = await hashed(visit, body, user)
+    await access.set_password(visit.db, user, password, **said(visit, body.reason))
+    return changed(visit, user)
+
+
+@MANAGED.post("/users/{user:path}/roles", summary="Give somebody a role", responses=CHANGED)
+async def give_role(user: Name, visit: Administering, body: RoleAsked) -> Response:
+    """In place of the one that they have there."""
+    place = visit.workspace if body.workspace is None else body.workspace
+    await access.give_role(visit.db, user, body.role, workspace=place, **said(visit, body.reason))
+    return changed(visit, user, role=body.role, workspace=place)
+
+
+@MANAGED.delete("/users/{user:path}/roles", summary="Take somebody's role", status_code=204)
+async def take_role(
+    user: Name,
+    visit: Administering,
+    workspace: Annotated[str | None, Query(description=WORKSPACE)] = None,
+    reason: Reason = "",
+) -> Response:
+    """The one that they have there."""
+    place = visit.workspace if workspace is None else workspace
+    await access.take_role(visit.db, user, workspace=place, **said(visit, reason))
+    visit.house.credentials.forget()
+    return Response(status_code=204)
+
+
+@MANAGED.post(
+    "/users/{user:path}/disablements", summary="Let somebody in no more", responses=CHANGED
+)
+async def disable_user(user: Name, visit: Administering, body: Reasoned | None = None) -> Response:
+    """Where they are signed in, that ends at once. Tokens that they made go on."""
+    await access.disable(visit.db, user, **said(visit, body.reason if body else ""))
+    return changed(visit, user, disabled=True)
+
+
+@MANAGED.post("/users/{user:path}/enablements", summary="Let somebody in again", responses=CHANGED)
+async def enable_user(user: Name, visit: Administering, body: Reasoned | None = None) -> Response:
+    """With the roles that they had."""
+    await access.enable(visit.db, user, **said(visit, body.reason if body else ""))
+    return changed(visit, user, disabled=False)
+
+
+@MANAGED.post(
+    "/users/{user:path}/sign-outs", summary="End all sessions of somebody", responses=CHANGED
+)
+async def sign_out(user: Name, visit: Administering, body: Reasoned | None = None) -> Response:
+    """They may sign in anew."""
+    ended = await accesssessions.end(visit.db, user, **said(visit, body.reason if body else ""))
+    return changed(visit, user, ended=ended)
+
+
+async def hashed(visit: Visit, body: PasswordAsked, name: str) -> str:
+    """The password as it is kept. Raises ``InvalidArguments``."""
+    return await visit.house.credentials.hashed(body.password.get_secret_value(), name)
+
+
+def said(visit: Visit, reason: str) -> Mapping[str, Any]:
+    """What each change is told: who makes it, what they may do themselves, and why."""
+    return {
+        "holds": visit.principal.rights,
+        "by": visit.principal.name,
+        "reason": reason or None,
+    }
+
+
+def changed(visit: Visit, name: str, status: int = 200, **more: Any) -> Response:
+    """The answer to a change; what was known of who may come in is asked for anew."""
+    visit.house.credentials.forget()
+    return answer({"user": name, **more}, status)
+
+
+router.include_router(MANAGED)
