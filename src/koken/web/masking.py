@@ -69,8 +69,8 @@ def refuse_guesses(query: str, parts: Sequence[str]) -> str:
     for match in WORD.finditer(query):
         word = match[1] or ""
         if word.startswith("args.") and any(secret(name, names) for name in word.split(".")[1:]):
-            why = "is a secret, and is not looked for"
-            raise InvalidArguments(f"{word}: {why}", {word: why})
+            why = f"{word} is a secret, and is not looked for"
+            raise InvalidArguments(why, {"q": why})
     return query
 
 
