@@ -59,7 +59,8 @@ async def furnish(lab: Lab, base: Base) -> dict[str, str]:
     await base.connection.execute(PAST, lab.sizes.history, JOBS, timeout=600)
     await base.connection.execute(TALKATIVE, LINES, timeout=600)
     await base.connection.execute("vacuum analyze", timeout=600)
-    run = await base.connection.fetchval("select max(id) from koken.run")
+    runs, run = await base.connection.fetchrow("select count(*), max(id) from koken.run")
+    assert runs == lab.sizes.history, f"{runs} runs"
     return {
         "overview": "/",
         "jobs": "/jobs",

@@ -6,6 +6,7 @@
     ├── NotFound                  no such job, run, queue, worker
     ├── Conflict                  something stands in the way: what, who holds it, since when
     │   ├── KeyConflict           the same idempotency key with other arguments
+    │   ├── InProgress            the same request is still being carried out
     │   ├── Locked                a lock is held
     │   ├── Overlapping           overlap="refuse" and another run goes
     │   └── Refused               not legal in this state
@@ -98,6 +99,16 @@ class KeyConflict(Conflict):
     """The idempotency key belongs to a run with other arguments."""
 
     code = "key_conflict"
+
+
+class InProgress(Conflict):
+    """The same request, under the same idempotency key, is still being carried out.
+
+    ``after`` is how many seconds to wait before it is sent again.
+    """
+
+    code = "in_progress"
+    after: ClassVar[float] = 1.0
 
 
 class Locked(Conflict):

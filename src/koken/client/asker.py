@@ -29,7 +29,13 @@ TIMEOUT = 30.0
 """Seconds that a console has to answer."""
 CONFLICTS: Mapping[str, type[Conflict]] = {
     each.code: each
-    for each in (errors.KeyConflict, errors.Locked, errors.Overlapping, errors.Refused)
+    for each in (
+        errors.InProgress,
+        errors.KeyConflict,
+        errors.Locked,
+        errors.Overlapping,
+        errors.Refused,
+    )
 }
 OTHERS: Mapping[str, type[KokenError]] = {
     each.code: each

@@ -20,7 +20,7 @@ from koken.define.machine import Transition
 from koken.define.registry import Registry
 from koken.engine.durable import Question
 from koken.engine.repair import Verb
-from koken.errors import DeclarationError, InvalidArguments, Refused
+from koken.errors import DeclarationError, Forbidden, InvalidArguments, Refused
 from koken.model import codec
 from koken.model.bulk import Bulk, BulkVerb
 from koken.model.plan import Plan
@@ -125,6 +125,11 @@ class RemoteClient(RemoteBackfills, AsyncClient):
         body = {"job": job.name, "args": plain, **options}
         tries = TRIES if once else 1
         made = await self.asker.ask("POST", "runs", self.workspace, tries=tries, json=body)
+        if "args" not in made:
+            raise Forbidden(
+                f"run {made['id']} of {job.name} was started before under this idempotency key, "
+                "and this token may not read it"
+            )
         return Run.from_json(made)
 
     @override

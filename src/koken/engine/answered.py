@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
-from koken.errors import KeyConflict, Refused
+from koken.errors import InProgress, KeyConflict
 from koken.store.database import Database
 from koken.store.statements import Statement
 
@@ -25,12 +26,14 @@ class Answer:
     status: int
     body: str
     location: str | None
+    needed: tuple[tuple[str, str], ...] = ()
+    """The rights that it took: workspaces, and what had to be allowed there."""
 
 
 async def begin(db: Database, owner: str, key: str, request: bytes) -> Answer | None:
     """Begin a request; the answer, where it was carried out before.
 
-    Raises ``KeyConflict`` when the key belongs to another request, ``Refused`` while it is being
+    Raises ``KeyConflict`` when the key belongs to another request, ``InProgress`` while it is being
     carried out.
     """
     while True:
@@ -45,16 +48,20 @@ async def begin(db: Database, owner: str, key: str, request: bytes) -> Answer | 
             f"the idempotency key {key!r} belongs to another request; use a new key", what=key
         )
     if row["status"] is None:
-        raise Refused(
+        raise InProgress(
             f"the request with the idempotency key {key!r} is being carried out; ask again later",
             what=key,
         )
-    return Answer(row["status"], row["body"], row["location"])
+    needed = tuple((workspace, right) for workspace, right in json.loads(row["needed"]))
+    return Answer(row["status"], row["body"], row["location"], needed)
 
 
 async def keep(db: Database, owner: str, key: str, request: bytes, answer: Answer) -> None:
     """Keep what was answered."""
-    await db.fetch(KEEP_ANSWER, owner, key, request, answer.status, answer.body, answer.location)
+    needed = json.dumps(answer.needed)
+    await db.fetch(
+        KEEP_ANSWER, owner, key, request, answer.status, answer.body, answer.location, needed
+    )
 
 
 async def forget(db: Database, owner: str, key: str, request: bytes) -> None:

@@ -97,20 +97,22 @@ async def backfill(db: Database, order: Order, *, keep: float) -> Backfilled:
     """
     planned = await plan(db, order, keep=keep)
     runs: list[int] = []
+    existed: list[datetime] = []
     for begin in range(0, len(planned.due), PAGE):
         page = planned.due[begin : begin + PAGE]
         work = partial(start_page, order=order, planned=planned, page=page, first=not runs)
-        ids = await db.run(work)
+        ids, wanted = await db.run(work)
         locks = await db.fetch(WAITING_LOCKS, ids)
         await grant(db, [each["lock_id"] for each in locks])
         runs += ids
-    return Backfilled(plan=planned, runs=tuple(runs))
+        existed += [due for due in page if due not in wanted]
+    return Backfilled(plan=planned, runs=tuple(runs), existed=tuple(existed))
 
 
 async def start_page(
     tx: Transaction, order: Order, planned: BackfillPlan, page: Sequence[datetime], *, first: bool
-) -> list[int]:
-    """Start what of a page has no run yet; the schedule is held meanwhile."""
+) -> tuple[list[int], list[datetime]]:
+    """Start what of a page has no run yet, and for when; the schedule is held meanwhile."""
     await tx.fetch(HOLD_SCHEDULE, order.schedule_id)
     row = await found(tx, order)
     schedule = Schedule.from_json(json.loads(row["declared"]))
@@ -120,7 +122,7 @@ async def start_page(
         [due for due in due_between(schedule, page[0], page[-1]) if due in known], ticks, row
     )
     if not wanted:
-        return []
+        return [], []
     if first:
         await record(tx, order, planned, row)
     await split(tx, schedule, ticks, wanted, order.schedule_id)
@@ -139,7 +141,7 @@ async def start_page(
     if row["overlap"] == "allow":
         key = f"{row['job']} {row['name']}"
         await tx.fetch(PACE_BACKFILL, ids, row["workspace_id"], key, order.at_once)
-    return ids
+    return ids, wanted
 
 
 async def found(db: Database | Transaction, order: Order) -> Row:

@@ -94,19 +94,29 @@ class BackfillPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backfilled:
-    """What a backfill came to: its plan, and the numbers of the runs that it has started."""
+    """What a backfill came to: its plan, and which runs it has started."""
 
     plan: BackfillPlan
     runs: tuple[int, ...]
+    existed: tuple[datetime, ...] = ()
+    """Due times of the plan to which somebody else has given a run meanwhile."""
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
-        return {**self.plan.to_json(), "started": [str(run) for run in self.runs]}
+        return {
+            **self.plan.to_json(),
+            "started": [str(run) for run in self.runs],
+            "existed": [stamp(each) for each in self.existed],
+        }
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Backfilled:
         """What ``to_json`` gave."""
-        return cls(plan=BackfillPlan.from_json(plain), runs=tuple(map(int, plain["started"])))
+        return cls(
+            plan=BackfillPlan.from_json(plain),
+            runs=tuple(map(int, plain["started"])),
+            existed=tuple(map(datetime.fromisoformat, plain["existed"])),
+        )
 
 
 def sorted_out(

@@ -38,9 +38,14 @@ def left(plan: BackfillPlan) -> list[str]:
 def told(done: Backfilled) -> str:
     """What was done."""
     plan = done.plan
-    if not done.runs:
+    if not done.runs and not done.existed:
         return f"{plan.job}: no due time in this stretch wanted a run; nothing was started."
-    others = len(plan.due) - len(done.runs)
+    others = len(done.existed)
+    if not done.runs:
+        return (
+            f"{plan.job}: nothing was started; somebody else had meanwhile started "
+            f"{words.counted(others, 'run')}."
+        )
     meanwhile = f"; {others:,} had meanwhile been started by somebody else" if others else ""
     numbers = f"{done.runs[0]} to {done.runs[-1]}" if len(done.runs) > 1 else f"{done.runs[0]}"
     return f"{plan.job}: {words.counted(len(done.runs), 'run')} started ({numbers}){meanwhile}."

@@ -25,7 +25,7 @@ select t.id, t.name, t.scopes, t.expires_at, coalesce(w.name, '*') as workspace
    and (t.workspace_id is null or w.id is not null)
 """
 SESSION = """
-select u.name, s.seen_at < koken.now() - interval '1 minute' as long_unseen,
+select u.id as user_id, u.name, s.seen_at < koken.now() - interval '1 minute' as long_unseen,
        (select json_object_agg(coalesce(w.name, '*'), m.role)
           from koken.membership m left join koken.workspace w on w.id = m.workspace_id
          where m.user_id = u.id and (m.workspace_id is null or w.id is not null))::text as roles
@@ -54,6 +54,7 @@ class Token:
 class Session:
     """A session that is good."""
 
+    user_id: int
     name: str
     """Whose it is."""
     roles: Mapping[str, str]
@@ -97,6 +98,7 @@ async def session(db: Database, digest: bytes) -> Session | None:
     """The session with this hash, if it is good."""
     for row in await rows(db, SESSION, digest):
         return Session(
+            user_id=row["user_id"],
             name=row["name"],
             roles=json.loads(row["roles"] or "{}"),
             long_unseen=row["long_unseen"],

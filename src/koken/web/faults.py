@@ -63,6 +63,12 @@ FAULTS: Mapping[str, Fault] = {
         "A key names one request; this one differs from the first that came with it.",
         "Send the same request again, or another key.",
     ),
+    "in_progress": Fault(
+        409,
+        "The same request is still being carried out",
+        "It came under this idempotency key a moment ago, and has no answer yet.",
+        "Send it again after as many seconds as the header Retry-After says.",
+    ),
     "locked": Fault(
         409,
         "A lock is held",

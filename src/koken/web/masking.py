@@ -9,6 +9,8 @@ from typing import Any
 from koken.errors import InvalidArguments
 from koken.views.query import WORD
 
+PLAIN = ("is ", "its ", "it is ")
+"""How texts begin that say what is wrong without the value."""
 MASK = "•••"
 """What stands in place of such a value."""
 
@@ -76,11 +78,32 @@ def refuse_guesses(query: str, parts: Sequence[str]) -> str:
 
 def without_values(error: InvalidArguments, parts: Sequence[str]) -> InvalidArguments:
     """An error about arguments that does not repeat what was given for a secret."""
+    message = str(error)
+    hushed = problems_shown(error.problems, parts)
+    for path, text in error.problems.items():
+        if hushed[path] != text and text not in message:
+            return InvalidArguments(in_one(hushed), hushed)
+        message = message.replace(text, hushed[path])
+    return InvalidArguments(message, hushed)
+
+
+def in_one(problems: Mapping[str, str]) -> str:
+    """What is wrong in one text."""
+    return "; ".join(f"({path}): {text}" for path, text in problems.items())
+
+
+def problems_shown(problems: Mapping[str, str], parts: Sequence[str]) -> dict[str, str]:
+    """What is wrong, by its place, without what was given for a secret.
+
+    A text that repeats a value begins with it; one that begins with a word has none.
+    """
     names = [spelled(part) for part in parts]
-    hushed = {
-        path: "does not fit" if secret(path, names) else text
-        for path, text in error.problems.items()
+
+    def repeats(path: str, text: str) -> bool:
+        if text.startswith(PLAIN):
+            return False
+        return secret(path, names) or (text.startswith(("{", "[")) and secret(text, names))
+
+    return {
+        path: "does not fit" if repeats(path, text) else text for path, text in problems.items()
     }
-    if hushed == error.problems:
-        return error
-    return InvalidArguments("; ".join(f"({path}): {text}" for path, text in hushed.items()), hushed)

@@ -24,20 +24,36 @@ VALUES = ("default", "examples", "const", "enum")
 """What in a JSON Schema is a value, or several, of the field that it is about."""
 
 
-def form_shown(form: Any, parts: Sequence[str]) -> Any:
-    """A JSON Schema without the defaults of fields that are secret."""
+NAMED = ("properties", "$defs")
+"""What has schemas by the names of fields or types, which may be any words."""
+
+
+def form_shown(form: Any, parts: Sequence[str], *, veiled: bool = False) -> Any:
+    """A JSON Schema without the values of fields that are secret.
+
+    ``veiled``: it is about such a field.
+    """
     if isinstance(form, list):
-        return [form_shown(each, parts) for each in form]
+        return [form_shown(each, parts, veiled=veiled) for each in form]
     if not isinstance(form, Mapping):
         return form
-    shown = {
-        key: masked(item, parts) if key in VALUES else form_shown(item, parts)
-        for key, item in form.items()
-    }
-    fields = shown.get("properties")
-    if isinstance(fields, dict):
-        names = tuple(spelled(part) for part in parts)
-        for name, field in fields.items():
-            if secret(name, names) and isinstance(field, dict) and given(field.get("default")):
-                fields[name] = {**field, "default": MASK}
+    names = tuple(spelled(part) for part in parts)
+    shown: dict[str, Any] = {}
+    for key, item in form.items():
+        if key in VALUES:
+            shown[key] = covered(item) if veiled else masked(item, parts)
+        elif key in NAMED and isinstance(item, Mapping):
+            shown[key] = {
+                name: form_shown(field, parts, veiled=veiled or secret(name, names))
+                for name, field in item.items()
+            }
+        else:
+            shown[key] = form_shown(item, parts, veiled=veiled)
     return shown
+
+
+def covered(value: Any) -> Any:
+    """A value of a secret field, or several, as it is shown."""
+    if isinstance(value, list):
+        return [covered(each) for each in value]
+    return MASK if given(value) else value

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from koken.client.awaiting import AsyncClient
 from koken.errors import Forbidden, NotFound
-from koken.model.rights import Right
+from koken.model.rights import EVERYWHERE, Right
 from koken.model.run import Run
 from koken.store.database import Database
 from koken.views import runs
@@ -26,6 +26,8 @@ class Visit:
     workspace: str
     csrf: str = ""
     """What a form of the console must bring back."""
+    needed: set[tuple[str, Right]] = field(default_factory=set, compare=False, repr=False)
+    """The rights that were looked for and found, and where: the same for this visit elsewhere."""
 
     @property
     def client(self) -> AsyncClient:
@@ -44,7 +46,14 @@ class Visit:
 
     def may(self, right: Right) -> bool:
         """Whether that is allowed here; decides which buttons a page has."""
-        return self.principal.may(right, self.workspace)
+        return self.found(right, self.workspace)
+
+    def found(self, right: Right, workspace: str) -> bool:
+        """Whether that is allowed there; noted where it is."""
+        allowed = self.principal.may(right, workspace)
+        if allowed:
+            self.needed.add((workspace, right))
+        return allowed
 
     def need(self, right: Right) -> None:
         """Raise ``Forbidden`` where it is not."""
@@ -56,7 +65,7 @@ class Visit:
 
     def need_everywhere(self, right: Right, what: str) -> None:
         """Raise ``Forbidden`` where who asks has the right in some workspaces only."""
-        if not self.principal.everywhere(right):
+        if not self.found(right, EVERYWHERE):
             raise Forbidden(
                 f"{what} belong to all workspaces; {self.principal.name} may not {right} everywhere"
             )
@@ -64,7 +73,7 @@ class Visit:
     @property
     def hears_house(self) -> bool:
         """Whether who asks is told what belongs to no workspace: of users, roles, tokens."""
-        return self.principal.everywhere(Right.ADMINISTER)
+        return self.found(Right.ADMINISTER, EVERYWHERE)
 
     def query(self, text: str) -> str:
         """A query of runs, as it is. Raises ``InvalidArguments`` where it asks for a secret."""

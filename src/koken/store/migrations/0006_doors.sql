@@ -103,6 +103,7 @@ create table koken.answered (
   status     int,                                -- null: it is being carried out
   body       text,
   location   text,
+  needed     jsonb,                              -- [workspace, right]…: what it took, and takes again
   at         timestamptz not null default koken.now(),
   primary key (owner, key)
 );

@@ -42,6 +42,7 @@ class Credentials:
         self.used: Kept[int, bool] = Kept(WRITTEN, MOST)
         self.given: Kept[str, bool] = Kept(FRESH, 1)
         self.names: Kept[str, frozenset[str]] = Kept(FRESH, 1)
+        self.known_at: str | None = None
         self.checking = asyncio.Semaphore(AT_ONCE)
         self.notes: set[asyncio.Task[None]] = set()
 
@@ -72,6 +73,7 @@ class Credentials:
             name=f"token {found.name}",
             kind=Kind.TOKEN,
             rights={found.workspace: frozenset(map(Right, found.scopes))},
+            number=found.id,
         )
 
     async def session(self, text: str) -> Principal | None:
@@ -83,7 +85,11 @@ class Credentials:
         if found.long_unseen:
             self.note(accesssessions.note_seen(self.db, digest))
         return Principal(
-            name=found.name, kind=Kind.USER, rights=rights_of(found.roles), session=digest
+            name=found.name,
+            kind=Kind.USER,
+            rights=rights_of(found.roles),
+            session=digest,
+            number=found.user_id,
         )
 
     async def user(self, name: str, password: str) -> User | None:
@@ -111,6 +117,12 @@ class Credentials:
         if known is None or name not in known:
             known = self.names.put("", await doors.workspaces(self.views))
         return name in known
+
+    def known_as_of(self, rights: str | None) -> None:
+        """Look everything up anew, once for each ``rights``: another text when some have changed."""
+        if rights != self.known_at:
+            self.known_at = rights
+            self.forget()
 
     def forget(self) -> None:
         """Look everything up anew."""

@@ -37,6 +37,8 @@ class Principal:
     """Workspace → what is allowed there; ``*`` is every workspace."""
     session: bytes = b""
     """The hash that stands for a browser's session."""
+    number: int = 0
+    """Of the token or the user: it belongs to nobody else ever, as a name may."""
 
     def may(self, right: Right, workspace: str) -> bool:
         """Whether that is allowed there."""

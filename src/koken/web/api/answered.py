@@ -16,6 +16,7 @@ from starlette.responses import Response
 from koken.engine import answered
 from koken.engine.answered import Answer
 from koken.errors import InvalidArguments, KokenError
+from koken.model.rights import Right
 from koken.web.access import door
 from koken.web.visit import Visit
 
@@ -78,11 +79,16 @@ async def carried(
     key: str,
     carry: Callable[[Request], Coroutine[Any, Any, Response]],
 ) -> Response:
-    """Carry a request out, or give the answer that it got before."""
-    owner = f"{visit.principal.kind}:{visit.principal.name}:{visit.workspace}"
+    """Carry a request out, or give the answer that it got before.
+
+    Raises ``Forbidden`` where who asks has lost a right that it took.
+    """
+    owner = owner_of(visit)
     wanted = await fingerprint(request)
     before = await answered.begin(visit.db, owner, key, wanted)
     if before is not None:
+        for workspace, right in before.needed:
+            visit.at(workspace).need(Right(right))
         headers = {REPLAYED: "true"}
         if before.location is not None:
             headers["Location"] = before.location
@@ -94,9 +100,16 @@ async def carried(
             await answered.forget(visit.db, owner, key, wanted)
         raise
     body = bytes(found.body).decode()
-    answer = Answer(found.status_code, body, found.headers.get("location"))
+    needed = sorted((workspace, right.value) for workspace, right in visit.needed)
+    answer = Answer(found.status_code, body, found.headers.get("location"), tuple(needed))
     await answered.keep(visit.db, owner, key, wanted, answer)
     return found
+
+
+def owner_of(visit: Visit) -> str:
+    """Whose a key is: a token's or a user's by number, since others may get the name later."""
+    principal = visit.principal
+    return f"{principal.kind}:{principal.number or principal.name}:{visit.workspace}"
 
 
 def carried_on(error: Exception) -> bool:

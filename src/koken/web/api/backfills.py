@@ -49,6 +49,9 @@ class BackfillShown(Shown):
     kept: list[dict[str, Any]] = Field(description="Which due times are left as they are, and why.")
     notes: list[str] = Field(description="What to know before it goes.")
     started: list[str] | None = Field(None, description="The runs; not in a plan.")
+    existed: list[AwareDatetime] | None = Field(
+        None, description="Due times that somebody else gave a run meanwhile; not in a plan."
+    )
 
 
 @router.post(
@@ -56,7 +59,7 @@ class BackfillShown(Shown):
     summary="Start runs for due times of the past that have had none",
     status_code=201,
     responses={
-        200: {"model": BackfillShown, "description": "The plan; nothing was done."},
+        200: {"model": BackfillShown, "description": "The plan, or nothing was to be started."},
         201: {"model": BackfillShown, "description": "What was started."},
     },
 )
@@ -66,7 +69,10 @@ async def backfill(
     body: BackfillAsked,
     dry_run: DryRun = False,
 ) -> Response:
-    """A due time gets one run, however often one asks. At most 1,000 runs; one at a time."""
+    """A due time gets one run, however often one asks. At most 1,000 runs; one at a time.
+
+    Where nothing was left to start the answer is `200`, and `started` is empty.
+    """
     number = (
         int(schedule) if schedule.isascii() and schedule.isdigit() and len(schedule) < 10 else 0
     )
@@ -86,4 +92,5 @@ async def backfill(
     keep = visit.house.config.keep["ticks"]
     if dry_run:
         return answer((await engine.plan(visit.db, order, keep=keep)).to_json())
-    return answer((await engine.backfill(visit.db, order, keep=keep)).to_json(), 201)
+    done = await engine.backfill(visit.db, order, keep=keep)
+    return answer(done.to_json(), 201 if done.runs else 200)

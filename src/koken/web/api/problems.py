@@ -22,6 +22,7 @@ from koken.define.problems import in_words, path_of
 from koken.errors import (
     Conflict,
     DatabaseUnreachable,
+    InProgress,
     InvalidArguments,
     KokenError,
     NotSignedIn,
@@ -35,7 +36,7 @@ from koken.web.address import base_of
 from koken.web.faults import problem_of
 from koken.web.house import House
 from koken.web.limits import OF_JSON, limited, too_large
-from koken.web.masking import without_values
+from koken.web.masking import problems_shown, without_values
 
 log = logging.getLogger("koken.web")
 MEDIA = "application/problem+json"
@@ -82,6 +83,8 @@ async def of_koken(request: Request, error: Exception) -> Response:
         members["problems"] = error.problems
     elif isinstance(error, Conflict):
         members = await standing_in_the_way(request, error)
+        if isinstance(error, InProgress):
+            headers["Retry-After"] = str(math.ceil(error.after))
     elif isinstance(error, TooMany):
         members["after"] = error.after
         headers["Retry-After"] = str(max(1, math.ceil(error.after)))
@@ -151,6 +154,8 @@ async def of_validation(request: Request, error: Exception) -> Response:
         place, *path = detail["loc"]
         where = path_of(tuple(path)) or str(place)
         problems.setdefault(where, in_words(detail))
+    house: House = request.app.state.house
+    problems = problems_shown(problems, house.web.mask)
     told = "; ".join(f"{where}: {why}" for where, why in problems.items())
     return problem(request, 422, "invalid_arguments", f"{told}.", problems=problems)
 

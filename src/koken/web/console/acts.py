@@ -210,7 +210,7 @@ async def tell(
     try:
         plan = await visit.client.plan(verb, run, **wanted(given, verb, run))
     except InvalidArguments as error:
-        return replace(told, problem=str(error))
+        return replace(told, problem=str(without_values(error, visit.house.web.mask)))
     except Refused as error:
         return replace(told, problem=str(error), refused=True)
     except KokenError as error:

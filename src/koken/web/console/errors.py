@@ -115,6 +115,8 @@ async def tell(request: Request, visit: Visit | None, error: Exception) -> Told:
         case Conflict():
             return conflict(request, error)
         case InvalidArguments():
+            house: House = request.app.state.house
+            error = without_values(error, house.web.mask)
             return Told(
                 status=422,
                 title="That does not fit, so nothing was done.",

@@ -32,7 +32,7 @@ from koken.web.console.startform import (
     without_secrets,
     zone_named,
 )
-from koken.web.masking import MASK, masked, secret, spelled
+from koken.web.masking import MASK, masked, problems_shown, secret, spelled, without_values
 from koken.web.starting import options_of, start
 from koken.web.visit import Visit
 
@@ -112,14 +112,16 @@ async def sent(request: Request, visit: Starting, name: str) -> Response:
     try:
         args = whole(forms.text(given, "json"), shown) if shown.in_json else reader.values(fields)
         options = reader.options()
-        shown.problems |= refused(facts.name, options) | reader.problems
+        unread = problems_shown(reader.problems, visit.house.web.mask)
+        shown.problems |= refused(facts.name, options) | unread
         if not shown.problems:
             run = await start(visit, facts.name, args, once(given, args, options))
             return RedirectResponse(f"/runs/{run.id}", 303)
         shown.problem = "Nothing was started: something is wrong below."
     except InvalidArguments as error:
-        shown.problems |= error.problems
-        shown.problem = str(error)
+        hushed = without_values(error, visit.house.web.mask)
+        shown.problems |= hushed.problems
+        shown.problem = str(hushed)
     except Conflict as error:
         shown.problem, shown.conflict = str(error), error
     shown.stands = typed(fields, given)

@@ -91,30 +91,28 @@ class Live(StreamingResponse):
     async def versions(self, changes: Changes) -> AsyncGenerator[str | None]:
         """Each version of the topic, and None in silence, as long as the listener may read.
 
-        Rights are looked up again when some have changed, twice: what was looked up a moment
-        before may have been kept.
+        Rights are looked up anew as soon as some have changed, before anything more is told.
         """
         hub = self.house.hub
         ends = time.monotonic() + LONGEST
         check = time.monotonic() + TICK
-        known, doubt = hub.rights, True
+        known: str | None = None
         while not changes.over and time.monotonic() < ends:
             version = await changes.within(max(check - time.monotonic(), 0.0))
-            if time.monotonic() >= check or hub.rights != known:
+            if time.monotonic() >= check:
                 check = time.monotonic() + TICK
-                changed = hub.rights != known
-                if (changed or doubt) and not await self.still():
+            if hub.rights != known:
+                known = hub.rights
+                self.house.credentials.known_as_of(known)
+                if not await self.still():
                     return
-                known, doubt = hub.rights, changed
             yield version
 
     async def still(self) -> bool:
-        """Whether who asks may still read this."""
+        """Whether who asks may still read this; not while nobody can tell: they come back."""
         scope = {key: value for key, value in self.asked.scope.items() if key != door.KEPT}
         try:
             return self.may(await door.visit(Request(scope)))
-        except DatabaseUnreachable:
-            return True
         except KokenError:
             return False
 
