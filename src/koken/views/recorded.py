@@ -199,11 +199,15 @@ def of_operation(
 
 
 def detail(line: Row | None) -> str:
-    """``handle "b-7", submitted 2 times``; nothing for what is no operation."""
+    """``handle "b-7", submitted 2 times``; nothing for what is no operation.
+
+    Only a handle that is one value is told: what has names inside may have secrets among them.
+    """
     if line is None or line["lines"] != 1 or not line["submits"]:
         return ""
     times = "once" if line["submits"] == 1 else f"{line['submits']:,} times"
-    handle = f"handle {line['handle']}, " if line["handle"] else ""
+    told = line["handle"] or ""
+    handle = "" if told.startswith(("{", "[")) else f"handle {told}, " if told else ""
     return f"{handle}submitted {times}"
 
 

@@ -11,6 +11,8 @@ from koken.views.query import WORD
 
 PLAIN = ("is ", "its ", "it is ")
 """How texts begin that say what is wrong without the value."""
+JSON_SIGNS = '{["'
+"""One of them is in each JSON text that holds a value with a name, or a text."""
 MASK = "•••"
 """What stands in place of such a value."""
 
@@ -52,14 +54,18 @@ def given(item: Any) -> bool:
     return item is not None and item not in ("", [], {})
 
 
-def masked_text(text: str, parts: Sequence[str]) -> str:
-    """JSON text without the secrets in it; where it is cut and names one, nothing of it."""
+def masked_text(text: str, parts: Sequence[str], name: str = "") -> str:
+    """JSON text that stands under ``name``, without the secrets in it.
+
+    Where it is cut, or only a part of the text, and names one, nothing of it is left.
+    """
     try:
-        return json.dumps(
-            masked(json.loads(text), parts), ensure_ascii=False, separators=(",", ":")
-        )
+        found = masked({name: json.loads(text)}, parts)[name]
     except (ValueError, RecursionError):
-        return MASK if secret(text, [spelled(part) for part in parts]) else text
+        names = [spelled(part) for part in parts]
+        hides = any(sign in text for sign in JSON_SIGNS) and secret(f"{name} {text}", names)
+        return MASK if hides else text
+    return MASK if found == MASK else json.dumps(found, ensure_ascii=False, separators=(",", ":"))
 
 
 def refuse_guesses(query: str, parts: Sequence[str]) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 
 from koken.model.run import Run
 from koken.views.events import EventRow
-from koken.web.masking import masked
+from koken.views.steps import StepRow
+from koken.web.masking import masked, masked_text
 from koken.web.visit import Visit
 
 
@@ -27,6 +28,15 @@ def event_detail(visit: Visit, event: EventRow) -> dict[str, Any]:
         asked = str(event.detail.get("question"))
         found["answer"] = masked({asked: event.detail["answer"]}, mask)[asked]
     return found
+
+
+def step_json(visit: Visit, row: StepRow) -> dict[str, Any]:
+    """A step as ``--json`` prints it."""
+    mask = visit.house.web.mask
+    plain = row.to_json()
+    plain["result"] = masked_text(row.result, mask, row.name) or None
+    plain["detail"] = masked_text(row.detail, mask, row.name) or None
+    return plain
 
 
 def run_json(visit: Visit, run: Run[Any]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from koken.engine import answered
+from koken.engine import accesstokens, answered
 from koken.engine.answered import Answer
-from koken.errors import KeyConflict, Refused
+from koken.errors import InProgress, KeyConflict
 from koken.web.house import House
 from tests.web.api.yard import problem, start, token
 
@@ -107,18 +107,56 @@ async def test_a_key_is_of_who_sends_it(house: House, done: str) -> None:
     assert await count(house, "select count(*) from koken.run") == 3
 
 
+async def test_who_has_lost_the_right_gets_no_kept_answer(house: House, done: str) -> None:
+    robot = await token(house, "read", "operate")
+    url = f"{RUNS}/{done}/reruns"
+    first = await house.http.post(url, headers=KEY | robot)
+    async with house.db.transaction() as tx:
+        await tx.execute("update koken.token set scopes = '{read}'")
+    house.credentials.forget()
+    assert problem(await house.http.post(url, headers=KEY | robot)) == (403, "forbidden")
+    async with house.db.transaction() as tx:
+        await tx.execute("update koken.token set scopes = '{read,operate}'")
+    house.credentials.forget()
+    again = await house.http.post(url, headers=KEY | robot)
+    assert (again.status_code, again.text) == (201, first.text)
+
+
+async def test_a_later_token_of_that_name_has_keys_of_its_own(house: House, done: str) -> None:
+    for run in ("2", "3"):
+        robot = await token(house, "read", "operate")
+        got = await house.http.post(f"{RUNS}/{done}/reruns", headers=KEY | robot)
+        assert (got.status_code, got.json()["id"]) == (201, run)
+        await accesstokens.revoke(house.db, "robot", by="mira")
+        house.credentials.forget()
+
+
+async def test_while_it_is_carried_out_one_is_told_when_to_ask_again(
+    house: House, done: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lost(*_: Any) -> None:
+        """Keep no answer, as a process that has ended."""
+
+    monkeypatch.setattr(answered, "keep", lost)
+    url = f"{RUNS}/{done}/reruns"
+    assert (await house.http.post(url, headers=KEY)).status_code == 201
+    got = await house.http.post(url, headers=KEY)
+    assert (problem(got), got.headers["retry-after"]) == ((409, "in_progress"), "1")
+
+
 async def test_what_was_given_up_is_taken_over(house: House) -> None:
     db = house.db
     assert await answered.begin(db, "o", "k", b"a") is None
-    with pytest.raises(Refused, match="is being carried out; ask again later"):
+    with pytest.raises(InProgress, match="is being carried out; ask again later"):
         await answered.begin(db, "o", "k", b"a")
     async with db.transaction() as tx:
         await tx.execute("update koken.answered set at = koken.now() - interval '61 seconds'")
     with pytest.raises(KeyConflict, match="belongs to another request"):
         await answered.begin(db, "o", "k", b"b")
     assert await answered.begin(db, "o", "k", b"a") is None
-    await answered.keep(db, "o", "k", b"a", Answer(201, "{}", "/x"))
-    assert await answered.begin(db, "o", "k", b"a") == Answer(201, "{}", "/x")
+    await answered.keep(db, "o", "k", b"a", Answer(201, "{}", "/x", (("default", "operate"),)))
+    kept = await answered.begin(db, "o", "k", b"a")
+    assert kept == Answer(201, "{}", "/x", (("default", "operate"),))
 
 
 async def test_after_a_day_a_key_is_free_again(house: House) -> None:

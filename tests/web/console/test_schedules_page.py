@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC
 from typing import Any
@@ -154,13 +155,28 @@ async def test_a_backfill_over_http(open_house: OpenHouse) -> None:
     again = await http.post(url, json=body, headers={"Idempotency-Key": "march"})
     assert again.json() == done.json()
     more = await http.post(url, json=body)
-    assert (more.json()["started"], more.json()["kept"]) == (
+    assert (more.status_code, more.json()["started"], more.json()["kept"]) == (
+        200,
         [],
         [{"why": "already run", "count": 4}],
     )
     assert (await http.post(url, json={**body, "to": "2026-02-01T00:00:00Z"})).status_code == 422
     assert (await http.post(url, json={**body, "from": "2026-03-01T00:00:00"})).status_code == 422
     assert (await http.post("/api/v1/schedules/99/backfills", json=body)).status_code == 404
+
+
+async def test_equal_backfills_at_once_start_each_run_once(open_house: OpenHouse) -> None:
+    house, http = await doors(open_house)
+    await change(house, OLD.format("koken.now() + interval '1 h'"))
+    url = f"/api/v1/schedules/{await number(house, 'hourly')}/backfills"
+    body = {"from": "2026-03-01T00:00:00Z", "to": "2026-03-01T04:00:00Z"}
+    found = await asyncio.gather(*(http.post(url, json=body) for _ in range(6)))
+    told = [(each.status_code, each.json()) for each in found]
+    assert [plain["started"] for status, plain in told if status == 201] == [["1", "2", "3", "4"]]
+    for _, plain in (each for each in told if each[0] != 201):
+        assert plain["started"] == []
+        assert len(plain["existed"]) == plain["runs"]
+    assert sorted(status for status, _ in told) == [200] * 5 + [201]
 
 
 async def test_who_looks_has_no_buttons(open_house: OpenHouse) -> None:

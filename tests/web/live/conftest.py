@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from threading import Event as Signal
 from typing import Any
 
 import httpx
@@ -16,6 +17,9 @@ from koken.app import App
 from koken.config import load
 from koken.web.house import House
 from koken.web.serve import address, bind, open_doors
+
+GO_ON = Signal()
+"""A run that has more to say waits for it."""
 
 
 @dataclass
@@ -87,9 +91,12 @@ async def doors(shop: App) -> AsyncIterator[Doors]:
     """Open on a free port of this machine."""
 
     @shop.job
-    def talk(ctx: Context, lines: int) -> None:
+    def talk(ctx: Context, lines: int, more: bool = False) -> None:
         for each in range(lines):
             ctx.log.info("line %s", each)
+        if more:
+            assert GO_ON.wait(20)
+            ctx.log.info("and one more")
 
     house = House(shop, load(shop.settings), loopback=True, local="mira")
     listening = bind("127.0.0.1", 0)

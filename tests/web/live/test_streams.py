@@ -9,7 +9,7 @@ from koken.model.rights import Right
 from koken.runtime.worker import Worker
 from koken.web.live import hub, stream
 from tests.support.moments import until
-from tests.web.live.conftest import Doors
+from tests.web.live.conftest import GO_ON, Doors
 
 
 async def test_a_run_is_told_at_each_change_until_its_end(doors: Doors) -> None:
@@ -139,6 +139,19 @@ async def test_a_stream_ends_when_its_token_is_revoked(
         assert [event.name for event in await events.rest() if event.name != "changed"] == []
     got = await doors.http.get("/api/v1/events/stream")
     assert got.status_code == 401
+
+
+async def test_nothing_is_told_after_a_token_is_revoked(doors: Doors, worker: Worker) -> None:
+    token = await accesstokens.make(doors.house.db, "ci", ["read"], by="mira")
+    run = await doors.start("talk", lines=1, more=True)
+    doors.http.headers["Authorization"] = f"Bearer {token}"
+    async with doors.listening(f"/api/v1/runs/{run}/logs/stream") as events:
+        assert (await events.next()).data["text"] == "line 0"
+        before = doors.house.hub.rights
+        await accesstokens.revoke(doors.house.db, "ci", by="mira")
+        await until(lambda: doors.house.hub.rights != before)
+        GO_ON.set()
+        assert await events.rest() == []
 
 
 async def test_too_many_listeners_are_told_when_to_come_back(

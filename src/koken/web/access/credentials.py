@@ -119,7 +119,7 @@ class Credentials:
         return name in known
 
     def known_as_of(self, rights: str | None) -> None:
-        """Look everything up anew, once for each ``rights``: another text when some have changed."""
+        """Look everything up anew, once for each ``rights``, which change when some rights do."""
         if rights != self.known_at:
             self.known_at = rights
             self.forget()

@@ -26,9 +26,9 @@ from koken.web.api.models import (
     StepShown,
     WhyShown,
 )
-from koken.web.masking import masked, masked_text
+from koken.web.masking import masked
 from koken.web.pictures import DESCRIBED, SVG, picture
-from koken.web.shown import event_json, run_json
+from koken.web.shown import event_json, run_json, step_json
 from koken.web.visit import Visit
 
 router = APIRouter(tags=["runs"])
@@ -47,13 +47,12 @@ async def get_steps(
     of = f"steps {found.id}"
     after = lists.read(of, cursor) or 0
     rows = await steps(there.views, found, after=after, limit=limit + 1)
-    mask = there.house.web.mask
     return lists.page(
         of,
         rows,
         limit,
         lambda row: row.no,
-        lambda row: row.to_json() | {"result": masked_text(row.result, mask) or None},
+        lambda row: step_json(there, row),
     )
 
 

@@ -20,6 +20,7 @@ from koken.views import plans, words
 from koken.views.sentence import failures
 from koken.views.steps import StepRow
 from koken.web.acting import RIGHTS
+from koken.web.masking import without_values
 from koken.web.visit import Visit
 
 VERBS = ("cancel", "retry", "skip", "resolve", "rerun", "fork", "acknowledge")

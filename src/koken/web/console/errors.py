@@ -30,6 +30,8 @@ from koken.store.failures import concerns_data
 from koken.views import overview
 from koken.web.access import door
 from koken.web.console.pages import RAIL, page
+from koken.web.house import House
+from koken.web.masking import without_values
 from koken.web.visit import Visit
 
 logger = logging.getLogger("koken.web")

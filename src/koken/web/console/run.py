@@ -120,7 +120,7 @@ async def shown(
         picture=pictured,
         chart=chart(line, now, zone_of(request)) if line else None,
         tab=tab if tab in TABS else "log",
-        hush=lambda text: masked_text(text, mask),
+        hush=lambda text, name="": masked_text(text, mask, name),
         url=lambda **more: f"?{urlencode({k: v for k, v in more.items() if v})}",
         **await of_tab(visit, request, found, tab),
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from typing import Any
 
@@ -75,8 +75,8 @@ async def form(request: Request, visit: Starting, name: str, from_run: str = "")
     if from_run:
         values = await like(visit, facts, from_run, shown)
     fields = fields_for(visit, facts)
-    shown.stands = filled(fields, values, zone)
     plain, kept_back = without_secrets(values, masked(values, visit.house.web.mask), MASK)
+    shown.stands = filled(fields, plain, zone)
     shown.json = dump(plain or defaults(fields))
     shown.stands.kept_back = kept_back
     return show(request, visit, facts, fields, shown, zone)
@@ -143,8 +143,20 @@ def refused(job: str, options: Mapping[str, Any]) -> dict[str, str]:
 
 def fields_for(visit: Visit, facts: JobFacts) -> tuple[Field, ...]:
     """The fields for a job's arguments."""
-    names = tuple(spelled(part) for part in visit.house.web.mask)
-    return fields_of(facts.parameters, lambda name: secret(name, names))
+    mask = visit.house.web.mask
+    names = tuple(spelled(part) for part in mask)
+    found = fields_of(facts.parameters, lambda name: secret(name, names))
+    return tuple(unrevealing(each, mask) for each in found)
+
+
+def unrevealing(each: Field, mask: Sequence[str]) -> Field:
+    """A field without the secrets inside its default; who leaves the rest as it is gets all."""
+    default = each.default
+    if default is not MISSING:
+        default, _ = without_secrets(default, masked(default, mask), MASK)
+    return replace(
+        each, default=default, fields=tuple(unrevealing(inner, mask) for inner in each.fields)
+    )
 
 
 def in_json(facts: JobFacts, wanted: str) -> bool:
