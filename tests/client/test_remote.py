@@ -121,12 +121,17 @@ def test_many_at_once(client: Client) -> None:
     assert [run.args["day"] for run in made] == ["2026-03-08", "2026-03-09"]
 
 
-def test_an_idempotency_key_starts_once(client: Client) -> None:
+def test_an_idempotency_key_starts_once(site: Site, client: Client) -> None:
     job = Job("double").using(idempotency_key="k1")
     first = client.start(job, day="2026-03-08")
     assert client.start(job, day="2026-03-08").id == first.id
     with pytest.raises(KeyConflict, match="k1"):
         client.start(job, day="2026-03-09")
+    with Client(site.address, token=token(site, "start")) as starter:
+        told = f"run {first.id} of double was started before under this idempotency key"
+        with pytest.raises(Forbidden, match=told):
+            starter.start(job, day="2026-03-08")
+        assert starter.start(job.using(idempotency_key="k2"), day="2026-03-08").job == "double"
 
 
 def test_errors_are_those_of_the_client_beside_the_database(client: Client) -> None:

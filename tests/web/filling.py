@@ -181,6 +181,7 @@ class Filling:
     async def just_now(self) -> None:
         """The last minutes: a workflow stands before a step for which no worker is there yet."""
         runs, start = self.world.runs, self.start
+        await self.client.wait(runs["undo_failed"], 60)
         today = datetime.now(UTC).date()
         runs["live"] = await start(company.nightly, hours=0.3, takes=900, day=today)
 
