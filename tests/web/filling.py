@@ -177,11 +177,11 @@ class Filling:
         )
         why = f"lea says {company.HOSTILE} is no month"
         await self.client.cancel(runs["cancelled"], reason=why)
+        await self.client.wait(runs["undo_failed"], 60)  # by the worker that serves all its steps
 
     async def just_now(self) -> None:
         """The last minutes: a workflow stands before a step for which no worker is there yet."""
         runs, start = self.world.runs, self.start
-        await self.client.wait(runs["undo_failed"], 60)
         today = datetime.now(UTC).date()
         runs["live"] = await start(company.nightly, hours=0.3, takes=900, day=today)
 

@@ -7,6 +7,7 @@ import logging
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 from uuid import uuid4
@@ -106,10 +107,11 @@ async def standing_in_the_way(request: Request, error: Conflict) -> dict[str, An
     """What stands in the way, which run holds it, and since when; only what the asker may see."""
     held_by = None
     if error.held_by is not None:
-        visit = await door.visit(request)
-        holder = (await runs.get_many(visit.views, [error.held_by])).get(error.held_by)
-        if holder is not None and visit.principal.sees(holder.workspace):
-            held_by = {"run": str(holder.id), "job": holder.job}
+        with suppress(NotSignedIn):  # a signed hook is nobody, and is told no more than that
+            visit = await door.visit(request)
+            holder = (await runs.get_many(visit.views, [error.held_by])).get(error.held_by)
+            if holder is not None and visit.principal.sees(holder.workspace):
+                held_by = {"run": str(holder.id), "job": holder.job}
     return {"what": error.what, "held_by": held_by, "since": stamp(error.since)}
 
 
