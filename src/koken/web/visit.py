@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypedDict
 
 from koken.client.awaiting import AsyncClient
 from koken.errors import Forbidden, NotFound
@@ -15,6 +16,19 @@ from koken.views.query import is_id
 from koken.web.access.principal import Principal
 from koken.web.house import House
 from koken.web.masking import refuse_guesses
+
+
+class Deed(TypedDict):
+    """Who does something, and why: what every verb that changes something takes, for the record."""
+
+    by: str
+    reason: str | None
+
+
+class Grant(Deed):
+    """A deed about who may come in: nobody gives what they do not have."""
+
+    holds: Mapping[str, Collection[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +88,14 @@ class Visit:
     def hears_house(self) -> bool:
         """Whether who asks is told what belongs to no workspace: of users, roles, tokens."""
         return self.found(Right.ADMINISTER, EVERYWHERE)
+
+    def deed(self, reason: str | None) -> Deed:
+        """What is done here, for the record: who does it, and why, where that is said."""
+        return {"by": self.principal.name, "reason": reason or None}
+
+    def grant(self, reason: str | None) -> Grant:
+        """What is done here about who may come in, with what they may do themselves who do it."""
+        return {**self.deed(reason), "holds": self.principal.rights}
 
     def query(self, text: str) -> str:
         """A query of runs, as it is. Raises ``InvalidArguments`` where it asks for a secret."""

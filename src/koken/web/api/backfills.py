@@ -86,8 +86,7 @@ async def backfill(
         since=since,
         until=until,
         at_once=body.at_once,
-        by=visit.principal.name,
-        reason=body.reason or None,
+        **visit.deed(body.reason),
     )
     keep = visit.house.config.keep["ticks"]
     if dry_run:

@@ -76,8 +76,7 @@ async def set_queue(queue: Name, visit: Operating, body: QueueAsked) -> Response
         limit=body.limit if "limit" in given else ...,
         rate=rate_of(body.rate) if "rate" in given else ...,
         burst=body.burst,
-        by=visit.principal.name,
-        reason=body.reason or None,
+        **visit.deed(body.reason),
     )
     return answer((await queue_named(visit, queue, visit.workspace)).to_json())
 
@@ -108,7 +107,7 @@ async def switched(visit: Visit, queue: str, body: Reasoned | None, *, paused: b
     before = await queue_named(visit, queue, visit.workspace)
     if (before.paused_at is not None) is not paused:
         why = (body.reason if body else "") or None
-        await engine.pause(visit.db, queue, paused=paused, by=visit.principal.name, reason=why)
+        await engine.pause(visit.db, queue, paused=paused, **visit.deed(why))
     return answer((await queue_named(visit, queue, visit.workspace)).to_json())
 
 

@@ -98,8 +98,7 @@ async def add_hook(request: Request, visit: Administering, body: HookAsked) -> R
         workspace=visit.workspace,
         scheme=body.scheme,
         argument=body.argument,
-        by=visit.principal.name,
-        reason=body.reason or None,
+        **visit.deed(body.reason),
     )
     return answer(made_json(visit, request, body.name, made), 201)
 
@@ -121,8 +120,7 @@ async def rotate_hook(
         visit.db,
         hook,
         workspaces=[visit.workspace],
-        by=visit.principal.name,
-        reason=(body.reason if body else "") or None,
+        **visit.deed(body.reason if body else ""),
     )
     return answer(made_json(visit, request, hook, made))
 
@@ -134,8 +132,7 @@ async def remove_hook(hook: Name, visit: Administering, reason: Reason = "") -> 
         visit.db,
         hook,
         workspaces=[visit.workspace],
-        by=visit.principal.name,
-        reason=reason or None,
+        **visit.deed(reason),
     )
     return Response(status_code=204)
 

@@ -256,8 +256,7 @@ async def switched(
         visit.db,
         job,
         workspace=visit.workspace,
-        by=visit.principal.name,
-        reason=(body.reason if body else "") or None,
+        **visit.deed(body.reason if body else ""),
         schedule=schedule,
     )
     return answer({"paused": paused, "changed": changed})

@@ -115,7 +115,6 @@ async def unlock_key(key: Key, visit: Operating, body: UnlockAsked | None = None
         workspace=visit.workspace,
         kind=found[0].kind,
         force=asked.force,
-        by=visit.principal.name,
-        reason=asked.reason or None,
+        **visit.deed(asked.reason),
     )
     return answer(done.to_json())

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 from pydantic import Field
@@ -20,7 +19,6 @@ from koken.web.api.asked import Reason, Reasoned
 from koken.web.api.lists import Cursor, Limit, answer
 from koken.web.api.models import Listed
 from koken.web.giving import lifetime, places
-from koken.web.visit import Visit
 
 router = APIRouter(tags=["access"])
 MANAGED = APIRouter(tags=["access"], route_class=Once)
@@ -75,9 +73,7 @@ async def make_token(visit: Administering, body: TokenAsked) -> Response:
         body.scopes,
         workspace=visit.workspace if body.workspace is None else body.workspace,
         seconds=lifetime(body.expires),
-        holds=holds(visit),
-        by=visit.principal.name,
-        reason=body.reason or None,
+        **visit.grant(body.reason),
     )
     return answer({"name": body.name, "token": made}, 201)
 
@@ -89,16 +85,9 @@ async def revoke_token(
     reason: Reason = "",
 ) -> Response:
     """It is refused within seconds."""
-    await accesstokens.revoke(
-        visit.db, token, holds=holds(visit), by=visit.principal.name, reason=reason or None
-    )
+    await accesstokens.revoke(visit.db, token, **visit.grant(reason))
     visit.house.credentials.forget()
     return Response(status_code=204)
-
-
-def holds(visit: Visit) -> Mapping[str, Any]:
-    """What who asks may do themselves."""
-    return visit.principal.rights
 
 
 router.include_router(MANAGED)

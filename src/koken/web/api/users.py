@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
@@ -78,7 +77,7 @@ async def add_user(visit: Administering, body: UserAsked) -> Response:
         await hashed(visit, body, body.name),
         role=body.role or "",
         workspace=place,
-        **said(visit, body.reason),
+        **visit.grant(body.reason),
     )
     told = {"role": body.role, "workspace": place} if body.role else {}
     return changed(visit, body.name, 201, **told)
@@ -90,7 +89,7 @@ async def add_user(visit: Administering, body: UserAsked) -> Response:
 async def set_password(user: Name, visit: Administering, body: PasswordAsked) -> Response:
     """Where they are signed in, that ends. Sent again it does the same; no key is looked at."""
     password = await hashed(visit, body, user)
-    await access.set_password(visit.db, user, password, **said(visit, body.reason))
+    await access.set_password(visit.db, user, password, **visit.grant(body.reason))
     return changed(visit, user)
 
 
@@ -98,7 +97,7 @@ async def set_password(user: Name, visit: Administering, body: PasswordAsked) ->
 async def give_role(user: Name, visit: Administering, body: RoleAsked) -> Response:
     """In place of the one that they have there."""
     place = visit.workspace if body.workspace is None else body.workspace
-    await access.give_role(visit.db, user, body.role, workspace=place, **said(visit, body.reason))
+    await access.give_role(visit.db, user, body.role, workspace=place, **visit.grant(body.reason))
     return changed(visit, user, role=body.role, workspace=place)
 
 
@@ -111,7 +110,7 @@ async def take_role(
 ) -> Response:
     """The one that they have there."""
     place = visit.workspace if workspace is None else workspace
-    await access.take_role(visit.db, user, workspace=place, **said(visit, reason))
+    await access.take_role(visit.db, user, workspace=place, **visit.grant(reason))
     visit.house.credentials.forget()
     return Response(status_code=204)
 
@@ -121,14 +120,14 @@ async def take_role(
 )
 async def disable_user(user: Name, visit: Administering, body: Reasoned | None = None) -> Response:
     """Where they are signed in, that ends at once. Tokens that they made go on."""
-    await access.disable(visit.db, user, **said(visit, body.reason if body else ""))
+    await access.disable(visit.db, user, **visit.grant(body.reason if body else ""))
     return changed(visit, user, disabled=True)
 
 
 @MANAGED.post("/users/{user:path}/enablements", summary="Let somebody in again", responses=CHANGED)
 async def enable_user(user: Name, visit: Administering, body: Reasoned | None = None) -> Response:
     """With the roles that they had."""
-    await access.enable(visit.db, user, **said(visit, body.reason if body else ""))
+    await access.enable(visit.db, user, **visit.grant(body.reason if body else ""))
     return changed(visit, user, disabled=False)
 
 
@@ -137,22 +136,13 @@ async def enable_user(user: Name, visit: Administering, body: Reasoned | None = 
 )
 async def sign_out(user: Name, visit: Administering, body: Reasoned | None = None) -> Response:
     """They may sign in anew."""
-    ended = await accesssessions.end(visit.db, user, **said(visit, body.reason if body else ""))
+    ended = await accesssessions.end(visit.db, user, **visit.grant(body.reason if body else ""))
     return changed(visit, user, ended=ended)
 
 
 async def hashed(visit: Visit, body: PasswordAsked, name: str) -> str:
     """The password as it is kept. Raises ``InvalidArguments``."""
     return await visit.house.credentials.hashed(body.password.get_secret_value(), name)
-
-
-def said(visit: Visit, reason: str) -> Mapping[str, Any]:
-    """What each change is told: who makes it, what they may do themselves, and why."""
-    return {
-        "holds": visit.principal.rights,
-        "by": visit.principal.name,
-        "reason": reason or None,
-    }
 
 
 def changed(visit: Visit, name: str, status: int = 200, **more: Any) -> Response:

@@ -30,9 +30,7 @@ async def add_user(request: Request, visit: Administering) -> RedirectResponse:
         hashed,
         role=text(form, "role"),
         workspace=text(form, "place"),
-        holds=visit.principal.rights,
-        by=visit.principal.name,
-        reason=reason(form),
+        **visit.grant(reason(form)),
     )
     return done(visit, "/access")
 
@@ -42,13 +40,11 @@ async def change_role(request: Request, visit: Administering) -> RedirectRespons
     """Give somebody a role in a workspace, or take it."""
     form = await request.form()
     name, role, place = (text(form, each) for each in ("name", "role", "place"))
-    holds, by, why = visit.principal.rights, visit.principal.name, reason(form)
+    grant = visit.grant(reason(form))
     if role:
-        await access.give_role(
-            visit.db, name, role, workspace=place, holds=holds, by=by, reason=why
-        )
+        await access.give_role(visit.db, name, role, workspace=place, **grant)
     else:
-        await access.take_role(visit.db, name, workspace=place, holds=holds, by=by, reason=why)
+        await access.take_role(visit.db, name, workspace=place, **grant)
     return done(visit, "/access")
 
 
@@ -59,9 +55,7 @@ async def disable(request: Request, visit: Administering) -> RedirectResponse:
     await access.disable(
         visit.db,
         text(form, "name"),
-        holds=visit.principal.rights,
-        by=visit.principal.name,
-        reason=reason(form),
+        **visit.grant(reason(form)),
     )
     return done(visit, "/access")
 
@@ -73,9 +67,7 @@ async def enable(request: Request, visit: Administering) -> RedirectResponse:
     await access.enable(
         visit.db,
         text(form, "name"),
-        holds=visit.principal.rights,
-        by=visit.principal.name,
-        reason=reason(form),
+        **visit.grant(reason(form)),
     )
     return done(visit, "/access")
 
@@ -91,9 +83,7 @@ async def make_token(request: Request, visit: Administering) -> HTMLResponse:
         [str(each) for each in form.getlist("scope")],
         workspace=text(form, "place"),
         seconds=lifetime(text(form, "expires") or None),
-        holds=visit.principal.rights,
-        by=visit.principal.name,
-        reason=reason(form),
+        **visit.grant(reason(form)),
     )
     use = [f"curl -H 'Authorization: Bearer {token}' {base_of(request)}/api/v1/runs"]
     return made(request, visit, "/tokens", what=f"Token {name}", secret=token, use=use)
@@ -106,9 +96,7 @@ async def revoke(request: Request, visit: Administering) -> RedirectResponse:
     await accesstokens.revoke(
         visit.db,
         text(form, "token"),
-        holds=visit.principal.rights,
-        by=visit.principal.name,
-        reason=reason(form),
+        **visit.grant(reason(form)),
     )
     return done(visit, "/access/tokens")
 
@@ -122,8 +110,7 @@ async def end_session(request: Request, visit: Administering) -> RedirectRespons
         visit.db,
         text(form, "user"),
         text(form, "session"),
-        by=visit.principal.name,
-        reason=reason(form),
+        **visit.deed(reason(form)),
     )
     return done(visit, "/access/sessions")
 
@@ -140,8 +127,7 @@ async def make_hook(request: Request, visit: Administering) -> HTMLResponse:
         workspace=visit.workspace,
         scheme=text(form, "scheme"),
         argument=text(form, "argument").strip() or None,
-        by=visit.principal.name,
-        reason=reason(form),
+        **visit.deed(reason(form)),
     )
     return made(
         request, visit, "/hooks", what=f"Hook {name}", secret=secret, use=[at(request, name)]
@@ -157,8 +143,7 @@ async def rotate(request: Request, visit: Administering) -> HTMLResponse:
         visit.db,
         name,
         workspaces=[visit.workspace],
-        by=visit.principal.name,
-        reason=reason(form),
+        **visit.deed(reason(form)),
     )
     return made(
         request, visit, "/hooks", what=f"Hook {name}", secret=secret, use=[at(request, name)]
@@ -173,8 +158,7 @@ async def remove(request: Request, visit: Administering) -> RedirectResponse:
         visit.db,
         text(form, "hook"),
         workspaces=[visit.workspace],
-        by=visit.principal.name,
-        reason=reason(form),
+        **visit.deed(reason(form)),
     )
     return done(visit, "/access/hooks")
 

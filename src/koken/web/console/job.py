@@ -224,7 +224,7 @@ async def pause(request: Request, visit: Operating, name: str) -> RedirectRespon
     facts = await facts_of(visit, name)
     reason = forms.reason(await request.form())
     await told_schedules.pause(
-        visit.db, facts.name, workspace=visit.workspace, by=visit.principal.name, reason=reason
+        visit.db, facts.name, workspace=visit.workspace, **visit.deed(reason)
     )
     return RedirectResponse(f"/jobs/{facts.name}", 303)
 
@@ -235,6 +235,6 @@ async def resume(request: Request, visit: Operating, name: str) -> RedirectRespo
     facts = await facts_of(visit, name)
     reason = forms.reason(await request.form())
     await told_schedules.resume(
-        visit.db, facts.name, workspace=visit.workspace, by=visit.principal.name, reason=reason
+        visit.db, facts.name, workspace=visit.workspace, **visit.deed(reason)
     )
     return RedirectResponse(f"/jobs/{facts.name}", 303)

@@ -72,8 +72,7 @@ async def taking(request: Request, visit: Operating) -> RedirectResponse:
         workspace=visit.workspace,
         kind=kind,
         force=text(form, "force") == "1",
-        by=visit.principal.name,
-        reason=reason(form),
+        **visit.deed(reason(form)),
     )
     return RedirectResponse("/locks", 303)
 

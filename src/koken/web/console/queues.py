@@ -69,7 +69,7 @@ async def pause(request: Request, visit: Operating, name: str) -> RedirectRespon
     """Hand out none of its runs."""
     visit.need_everywhere(Right.OPERATE, "queues")
     reason = forms.reason(await request.form())
-    await engine.pause(visit.db, name, paused=True, by=visit.principal.name, reason=reason)
+    await engine.pause(visit.db, name, paused=True, **visit.deed(reason))
     return RedirectResponse(link(name), 303)
 
 
@@ -78,7 +78,7 @@ async def resume(request: Request, visit: Operating, name: str) -> RedirectRespo
     """Hand out its runs again."""
     visit.need_everywhere(Right.OPERATE, "queues")
     reason = forms.reason(await request.form())
-    await engine.pause(visit.db, name, paused=False, by=visit.principal.name, reason=reason)
+    await engine.pause(visit.db, name, paused=False, **visit.deed(reason))
     return RedirectResponse(link(name), 303)
 
 
@@ -94,8 +94,7 @@ async def limits(request: Request, visit: Operating, name: str) -> RedirectRespo
         limit=limit_of(forms.text(form, "limit"), row),
         rate=rate_in(forms.text(form, "rate"), row),
         burst=row.burst,
-        by=visit.principal.name,
-        reason=forms.reason(form),
+        **visit.deed(forms.reason(form)),
     )
     return RedirectResponse(link(name), 303)
 

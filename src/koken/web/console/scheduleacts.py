@@ -37,8 +37,7 @@ async def pause(request: Request, visit: Operating, schedule_id: int) -> Redirec
         visit.db,
         facts.job,
         workspace=visit.workspace,
-        by=visit.principal.name,
-        reason=reason,
+        **visit.deed(reason),
         schedule=facts.id,
     )
     return back(facts)
@@ -53,8 +52,7 @@ async def resume(request: Request, visit: Operating, schedule_id: int) -> Redire
         visit.db,
         facts.job,
         workspace=visit.workspace,
-        by=visit.principal.name,
-        reason=reason,
+        **visit.deed(reason),
         schedule=facts.id,
     )
     return back(facts)
@@ -139,8 +137,7 @@ def wanted(
         since=on_clock(since, facts.timezone),
         until=on_clock(until, facts.timezone),
         at_once=at_once,
-        by=visit.principal.name,
-        reason=reason,
+        **visit.deed(reason),
     )
 
 
