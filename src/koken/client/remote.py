@@ -12,8 +12,10 @@ from typing_extensions import TypeVar, override
 from koken.client.arguments import said
 from koken.client.asked import Named, named
 from koken.client.asker import TRIES, Asker
-from koken.client.awaiting import AsyncClient, number
+from koken.client.awaiting import AsyncClient
+from koken.client.looking import number
 from koken.client.remotebackfills import RemoteBackfills
+from koken.client.remotebulks import RemoteBulks
 from koken.client.results import NO_RESULT
 from koken.define.job import Job
 from koken.define.machine import Transition
@@ -22,7 +24,6 @@ from koken.engine.durable import Question
 from koken.engine.repair import Verb
 from koken.errors import DeclarationError, Forbidden, InvalidArguments, Refused
 from koken.model import codec
-from koken.model.bulk import Bulk, BulkVerb
 from koken.model.plan import Plan
 from koken.model.run import Run, stamp
 from koken.model.states import State
@@ -45,7 +46,7 @@ PAGE = 1000
 """Items or log lines in one answer."""
 
 
-class RemoteClient(RemoteBackfills, AsyncClient):
+class RemoteClient(RemoteBackfills, RemoteBulks, AsyncClient):
     """The verbs of ``AsyncClient`` over HTTP.
 
     ``address`` is that of a console, ``token`` says who acts. Results are typed for the jobs that
@@ -259,35 +260,10 @@ class RemoteClient(RemoteBackfills, AsyncClient):
         """A run as it stands after a change, or the new one."""
         return Run.from_json(await self.write(f"{way(run)}/{what}", given))
 
-    @override
-    async def made_bulk(self, verb: BulkVerb, query: str, rate: str | float, reason: str) -> Bulk:
-        given = {"verb": verb, "q": said("query", query), "rate": rate, "reason": reason}
-        return Bulk.from_json(await self.write("bulks", given))
-
-    @override
-    async def bulks(self) -> list[Bulk]:
-        found = await self.read("bulks")
-        return [Bulk.from_json(plain) for plain in found["items"]]
-
-    @override
-    async def bulk(self, number: Bulk | int) -> Bulk:
-        return Bulk.from_json(await self.read(f"bulks/{bulk_id(number)}"))
-
-    @override
-    async def moved_bulk(self, number: Bulk | int, verb: str, reason: str) -> Bulk:
-        path = {"pause": "pauses", "resume": "resumptions", "stop": "stops"}[verb]
-        given = {"reason": said("reason", reason)}
-        return Bulk.from_json(await self.write(f"bulks/{bulk_id(number)}/{path}", given))
-
 
 def way(run: Run[Any] | int | str) -> str:
     """Where a run stands."""
     return f"runs/{quote(str(number(run)), safe='')}"
-
-
-def bulk_id(number: Bulk | int) -> int:
-    """The number of a bulk."""
-    return number.id if isinstance(number, Bulk) else number
 
 
 def options_of(job: Job[..., Any]) -> dict[str, Any]:
