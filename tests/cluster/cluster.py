@@ -160,11 +160,11 @@ class Cluster:
     def facts(self, what: str | None = None) -> list[Fact]:
         """What the bodies have said so far."""
         try:
-            lines = (self.folder / "facts").read_text().splitlines()
+            text = (self.folder / "facts").read_text()
         except FileNotFoundError:
             return []
         found = []
-        for line in lines:
+        for line in text.split("\n")[:-1]:  # what comes behind the last end is being written
             kind, *numbers = line.split()
             found.append(Fact(kind, *map(int, numbers)))
         return [fact for fact in found if what in (None, fact.what)]

@@ -15,6 +15,8 @@ from koken.web.access.issuer import Issuer
 from koken.web.access.kept import Kept
 from koken.web.live.hub import Hub
 
+QUIET = 60.0
+"""Seconds in which the same refusal is logged once."""
 FORMS_HOLD = 2.0
 """Seconds; workers check by what they have themselves."""
 
@@ -35,6 +37,8 @@ class House:
         self.issuer = Issuer(self.web)
         self.forms: Kept[tuple[str, str], str] = Kept(FORMS_HOLD, 1000)
         """The JSON Schemas of what jobs of other programs take, by workspace and job."""
+        self.refused: Kept[str, bool] = Kept(QUIET, 100)
+        """The hooks of which it was logged that a call was refused; more of it is not."""
 
     @property
     def web(self) -> Web:

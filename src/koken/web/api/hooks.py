@@ -20,7 +20,6 @@ from koken.model.rights import Right
 from koken.views import hooks
 from koken.views.hooks import HookRow
 from koken.web.access.door import Administering
-from koken.web.access.kept import Kept
 from koken.web.access.principal import Kind, Principal
 from koken.web.api import lists
 from koken.web.api.answered import Once
@@ -39,8 +38,6 @@ Name = Annotated[str, Path(max_length=200, description="The hook's name.")]
 REFUSED = "there is no hook of that name, or the signature does not fit"
 NOBODY = secret(b"", 0, UUID(int=0))
 """Stands for the secret of a hook that there is not."""
-QUIET: Kept[str, bool] = Kept(60.0, 100)
-"""What was logged in the last minute; more of the same is not."""
 SIGNED: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -185,8 +182,8 @@ async def verified(house: House, row: HookRow | None, request: Request, body: by
         number = delivery(scheme, key, request.headers, body, now=time.time())
     except BadSignature as error:
         named = "" if row is None else row.name
-        if QUIET.get(named) is None:
-            QUIET.put(named, True)
+        if house.refused.get(named) is None:
+            house.refused.put(named, True)
             told = f"hook {named}" if named else "an unknown hook"
             log.warning("a call to %s was refused: %s; more of it in a minute", told, error)
         late = row is not None and "time" in str(error)
