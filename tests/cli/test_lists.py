@@ -20,7 +20,7 @@ def narrow(said: Said) -> list[str]:
     """The lines, in 80 columns, with times that pass replaced by ``…``."""
     assert all(len(line) <= 80 for line in said.lines)
     text = re.sub(r"\d+(\.\d)? (ms|s|min|h|d)\b", "…", said.out)
-    return re.sub(r" {2,}", "  ", text.replace("now ", "… ago ")).splitlines()
+    return re.sub(r" {2,}", "  ", text.replace("just now ", "… ago ")).splitlines()
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_a_schedule_that_does_not_fire(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out.splitlines() == [
         "1 schedule, 1 paused.",
         "JOB     NEXT    WHEN         OVERLAP  LAST TICK",
-        "report  paused  Every 5 min  allow    ◌ missed now",
+        "report  paused  Every 5 min  allow    ◌ missed just now",
         "report was paused 5 min ago by mira: holiday.",
         "report cannot fire: no zone",
     ]

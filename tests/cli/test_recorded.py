@@ -124,7 +124,7 @@ OVER = "select count(*) = 0 from koken.run where finished_at is null"
 def steady(said: Said) -> list[str]:
     """The lines; times that pass are … ."""
     text = re.sub(r"\d\d:\d\d(:\d\d)?", "…", said.out)
-    text = re.sub(r"\d+(\.\d)? (ms|s|min|h|d)( ago)?\b|\bnow\b", "…", text)
+    text = re.sub(r"\d+(\.\d)? (ms|s|min|h|d)( ago)?\b|\bjust now\b", "…", text)
     return text.splitlines()
 
 

@@ -11,7 +11,7 @@ from tests.cli.conftest import Koken, Said, change
 def steady(said: Said) -> list[str]:
     """The lines, with times that pass replaced by ``…``."""
     text = re.sub(r"\d\d:\d\d:\d\d", "…", said.out)
-    text = re.sub(r"\d+(\.\d)? (ms|s|min|h|d)( ago)?\b|\bnow\b", "…", text)
+    text = re.sub(r"\d+(\.\d)? (ms|s|min|h|d)( ago)?\b|\bjust now\b", "…", text)
     return re.sub(r" {2,}", "  ", text).splitlines()
 
 

@@ -88,7 +88,7 @@ def test_show_a_failed_night(koken: Koken, night: Callable[[Make], int]) -> None
 def test_why_a_night_failed(koken: Koken, night: Callable[[Make], int]) -> None:
     night(failed)
     assert steady(koken("why", "nightly")) == [
-        "nightly 1 stands since 11:45 (…): step crunch failed, 2 of 2 attempts used.",
+        "nightly 1 has stood since 11:45 (…): step crunch failed, 2 of 2 attempts used.",
         "  crunch     OSError: [Errno 28] No space left on device           w-7, 11:45:00",
         "  publish    needs crunch; then not before 04:30 (gate 30 4 * * *)",
         "  site       needs publish              apologise  needs site",
@@ -103,7 +103,7 @@ def test_why_several_steps_failed(koken: Koken, night: Callable[[Make], int]) ->
 
     night(make)
     lines = steady(koken("why", "1"))
-    assert lines[0] == "nightly 1 stands since 11:45 (…): 2 steps failed."
+    assert lines[0] == "nightly 1 has stood since 11:45 (…): 2 steps failed."
     assert lines[-1] == (
         "Ways on: retry 1 · skip 1 size · resolve 1 size · skip 1 crunch · resolve 1 crunch"
     )

@@ -191,6 +191,20 @@ def test_call_that_python_would_refuse(
     assert caught.value.problems == problems
 
 
+def test_what_is_missing_hides_nothing_that_is_wrong() -> None:
+    problems = {
+        "color": "is not an argument. Did you mean colour?",
+        "point": "is missing",
+        "request": "is missing",
+        "colour": "'violet' is not one of 'red', 'blue'",
+    }
+    texts = {"color": "red", "colour": "violet"}
+    for bind in (lambda: RICH.bind_plain(texts), lambda: RICH.bind_text(texts)):
+        with pytest.raises(InvalidArguments) as caught:
+            bind()
+        assert caught.value.problems == problems
+
+
 def test_function_without_arguments_refuses_any() -> None:
     with pytest.raises(InvalidArguments) as caught:
         NOTHING.bind((1,), {})

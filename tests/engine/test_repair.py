@@ -12,6 +12,7 @@ import koken
 from koken.errors import InvalidArguments, NotFound, Refused
 from koken.model.run import Run
 from koken.testing import TestClient
+from koken.views import words
 
 app = koken.App("repairs")
 BEGUN: list[str] = []
@@ -433,3 +434,18 @@ def test_unknown_names_are_told(client: TestClient) -> None:
         client.skip(run, "table[99]")
     with pytest.raises(InvalidArguments, match="'cancel' has no plan"):
         client.plan("cancel", run)
+
+
+def test_the_time_until_somebody_lets_it_go_again_is_no_work(client: TestClient) -> None:
+    """Four hours after a failure, and two after another, nobody has worked for six hours."""
+    client.failing(size, OSError("no space left"), times=2)
+    run = client.start(nightly, n=6)
+    client.wait(run)
+    for hours in (4, 2):
+        client.advance(f"{hours}h")
+        client.retry(run, from_step="size")
+        run = client.wait(run)
+    assert run.state.value == "succeeded"
+    assert (run.ended_at - run.started_at).total_seconds() >= 6 * 3600
+    assert run.idle >= 6 * 3600
+    assert words.took(run, client.now) == "0 ms"

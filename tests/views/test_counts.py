@@ -45,7 +45,7 @@ async def test_those_who_wait_before_a_run(house: House, views: Database) -> Non
     )
     last = await runs.get(views, (await house.start()).run_id, workspace="default")
     (cause,) = (await why(views, last)).causes
-    assert cause.text.endswith("; 1,000+ wait before it")
+    assert ", with 1,000+ before it in line, is held by" in cause.text
 
 
 async def test_a_full_queue(house: House, views: Database) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from koken.model.states import State
 from koken.store.database import Database
 from koken.views.durations import durations, quantile
+from koken.views.hands import slow_runs
+from koken.views.reading import reading
+from koken.views.strips import strips
 from tests.support.house import House
 from tests.views.test_strips import number, one
 
@@ -52,3 +55,25 @@ async def test_few_runs_raise_no_expectation(house: House, views: Database) -> N
     assert (len(found.runs), found.median, found.p95) == (4, None, None)
     assert found.last is not None
     assert found.last.seconds == 1
+
+
+async def test_time_in_which_a_run_had_ended_is_left_out(house: House, views: Database) -> None:
+    """By lists, by what is expected, and by what is called late."""
+    await house.job()
+    for _ in range(5):
+        run_id = await one(house, "report", State.SUCCEEDED, 7200 + 60)
+        await house.rows("update koken.run set made = 0, idle = '2 h' where id = $1", run_id)
+    job = await number(views, "report")
+    found = await durations(views, job, workspace="default")
+    assert ([each.seconds for each in found.runs], found.p95) == ([60.0] * 5, 60.0)
+    strip = (await strips(views, [job], workspace="default"))[job]
+    assert [each.seconds for each in strip] == [60.0] * 5
+    await house.start()
+    await house.claim(1)
+    await house.pass_time(seconds=300)
+    await house.rows("update koken.run set made = 0, idle = '4 min' where state = 'running'")
+    async with reading(views) as session:
+        assert await slow_runs(session, "default") == []
+        await house.pass_time(seconds=60)
+        (late,) = await slow_runs(session, "default")
+    assert late.expected == 60.0

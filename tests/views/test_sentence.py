@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -14,6 +15,7 @@ from koken.model.run import UNDO, Children, Run, Trigger, TriggerKind, Wait
 from koken.model.states import State, WaitCause
 from koken.views.sentence import sentence, text
 from koken.views.steps import StepRow
+from koken.views.words import started_by, took
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 BEGUN = NOW - timedelta(minutes=12)
@@ -28,6 +30,22 @@ UNTIL = NOW + timedelta(minutes=30)
 
 def row(name: str, state: State | None, attempt: int = 1) -> StepRow:
     return StepRow(name=name, no=1, run_id=1, state=state, attempt=attempt)
+
+
+def test_a_due_time_is_told_in_the_readers_zone() -> None:
+    due = datetime(2026, 12, 1, 0, 45, tzinfo=UTC)
+    trigger = Trigger(kind=TriggerKind.SCHEDULE, by="", schedule="*/15 * * * *", due_at=due)
+    run = replace(RUN, trigger=trigger)
+    assert started_by(run, ZoneInfo("Europe/Berlin")) == "tick 2026-12-01 01:45 CET (*/15 * * * *)"
+    assert started_by(run, UTC) == "tick 2026-12-01 00:45 UTC (*/15 * * * *)"
+
+
+def test_time_that_nobody_worked_is_left_out() -> None:
+    whole = replace(RUN, children=Children(made=3, going=1), idle=600.0)
+    assert text(sentence(whole, [], NOW)).startswith("nightly 412 is running for 2 min")
+    over = replace(whole, state=State.SUCCEEDED, ended_at=NOW)
+    assert took(over, NOW) == "2 min"
+    assert text(sentence(over, [], NOW)) == "nightly 412 succeeded just now, in 2 min."
 
 
 def waits(cause: WaitCause, wait_for: str | None = None) -> Run[Any]:
@@ -54,10 +72,10 @@ def waits(cause: WaitCause, wait_for: str | None = None) -> Run[Any]:
             replace(waits(WaitCause.CHILDREN, UNDO), settle=State.FAILED),
             "is being undone; then it ends as failed.",
         ),
-        (replace(RUN, state=State.CANCELLED, ended_at=NOW), "was cancelled now."),
+        (replace(RUN, state=State.CANCELLED, ended_at=NOW), "was cancelled just now."),
         (
             replace(RUN, state=State.FAILED, ended_at=NOW, acknowledged_by="lea"),
-            "failed now, after 1 try; acknowledged by lea.",
+            "failed just now, after 1 try; acknowledged by lea.",
         ),
     ],
 )

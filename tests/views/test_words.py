@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from koken.views import words
+from koken.views.cause import Cause
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 
@@ -14,8 +15,8 @@ NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0.4, "now"),
-        (-0.4, "now"),
+        (0.4, "just now"),
+        (-0.4, "just now"),
         (12, "12 s ago"),
         (-12, "in 12 s"),
         (720, "12 min ago"),
@@ -61,7 +62,9 @@ def test_address_hides_the_password() -> None:
     assert words.address("postgresql:///app") == "localhost/app"
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(0.3, "in 1 s"), (0, "now"), (-0.3, "now")])
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.3, "in 1 s"), (0, "just now"), (-0.3, "just now")]
+)
 def test_due(seconds: float, text: str) -> None:
     assert words.due(NOW + timedelta(seconds=seconds), NOW) == text
 
@@ -78,3 +81,18 @@ def test_times_of_day() -> None:
     local = NOW.astimezone().replace(hour=4, minute=30, second=0)
     assert words.time_of(local) == "04:30"
     assert words.time_of(local.replace(second=7)) == "04:30:07"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(-2, "for a moment"), (0.4, "for a moment"), (38, "for 38 s")]
+)
+def test_for_so_long(seconds: float, text: str) -> None:
+    since = NOW - timedelta(seconds=seconds)
+    assert words.so_long(since, NOW) == text
+    assert words.so_long(None, NOW) == "–"
+    assert words.lasted(Cause(cause="lock", text="", since=since), NOW) == text
+
+
+def test_what_has_happened_is_told_by_its_instant() -> None:
+    cause = Cause(cause="step_failed", text="", since=NOW - timedelta(minutes=9))
+    assert words.lasted(cause, NOW) == "9 min ago"

@@ -10,6 +10,7 @@ from rich.text import Text
 from koken.cli import output
 from koken.cli.output import DIM, Column
 from koken.model.run import Run
+from koken.model.states import State
 from koken.views import words
 from koken.views.events import EventRow
 from koken.views.runs import AttemptRow
@@ -22,8 +23,8 @@ OUTCOMES = {
     "succeeded": ("✓", "green"),
     "running": ("●", "blue"),
     "retry": ("↻", "yellow"),
-    "failed": ("✗", "bold red"),
-    "lost": ("✗", "yellow"),
+    "failed": (State.FAILED.glyph, "bold red"),
+    "lost": (State.FAILED.glyph, "yellow"),
     "snooze": ("◔", "magenta"),
     "skipped": ("–", "bright_black"),
     "cancelled": ("⊘", "bright_black"),

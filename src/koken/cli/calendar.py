@@ -18,6 +18,7 @@ from koken.cli.place import with_client
 from koken.model.firing import MOST_COUNTED
 from koken.model.instants import with_offset
 from koken.model.run import stamp
+from koken.model.states import State
 from koken.views import catalog, words
 from koken.views.catalog import ScheduleRow, TickRow
 
@@ -25,7 +26,7 @@ VERDICTS = {
     "started": ("✓", "green"),
     "skipped": ("–", "bright_black"),
     "missed": ("◌", "yellow"),
-    "failed": ("✗", "bold red"),
+    "failed": (State.FAILED.glyph, "bold red"),
 }
 
 

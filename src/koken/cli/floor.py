@@ -13,6 +13,7 @@ from koken.cli import output
 from koken.cli.common import Common
 from koken.cli.output import Column
 from koken.cli.place import with_client
+from koken.model.states import State
 from koken.views import floor, words
 from koken.views.findings import taken
 from koken.views.floor import QueueRow, WorkerRow
@@ -22,7 +23,7 @@ STANDINGS = {
     "live": ("●", "green"),
     "draining": ("◔", "magenta"),
     "suspect": ("◌", "yellow"),
-    "lost": ("✗", "bold red"),
+    "lost": (State.FAILED.glyph, "bold red"),
     "stopped": ("–", "bright_black"),
 }
 
@@ -116,7 +117,7 @@ def show_workers(found: Sequence[WorkerRow], now: datetime) -> None:
         Column("BUSY", right=True),
         Column("QUEUES", wraps=True),
         Column("BEAT"),
-        Column("SINCE"),
+        Column("STARTED"),
         Column("VERSION"),
     )
     output.table(columns, [worker_cells(row, now) for row in found])

@@ -29,6 +29,8 @@ COLUMNS = (
 )
 
 
+NOWHERE = "http://THIS-HOST:7070"
+"""Where calls go, as long as nobody has said."""
 HookName = Annotated[str, typer.Argument(metavar="NAME", help="As in the address.")]
 
 
@@ -102,8 +104,10 @@ def tell(common: Common, name: str, secret: str) -> None:
     if common.json:
         output.as_json({"name": name, "secret": secret})
         return
-    url = place(common).config.web.url or "http://THIS-HOST:7070"
-    output.say(f"Calls go to {url}/api/v1/hooks/{name}")
+    url = place(common).config.web.url
+    output.say(f"Calls go to {url or NOWHERE}/api/v1/hooks/{name}")
+    if not url:
+        output.say(("Where that is nobody has said: set url in [web] of koken.toml.", output.DIM))
     output.say(f"Secret: {secret}")
     output.say(("It is not shown again; `koken hook rotate` makes another.", output.DIM))
 

@@ -59,7 +59,7 @@ def show(found: Sequence[LockRow], now: datetime) -> None:
         Column("LOCK", gives=True),
         Column("KIND"),
         Column("HELD BY", wraps=True),
-        Column("SINCE"),
+        Column("HOW LONG"),
         Column("WAITING", right=True),
     )
     cells = [
@@ -67,7 +67,7 @@ def show(found: Sequence[LockRow], now: datetime) -> None:
             row.key,
             row.kind,
             ", ".join(map(called, row.holders)) or "–",
-            words.ago(row.since, now),
+            words.so_long(row.since, now),
             words.capped(row.waiting),
         )
         for row in found

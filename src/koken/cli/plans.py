@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 
 from koken.cli import output
@@ -32,11 +32,13 @@ def draw(plan: Plan, now: datetime) -> None:
         output.say((f"  {label:<{LABEL}}", DIM), line)
 
 
-def lines(plan: Plan, now: datetime) -> list[tuple[str, str]]:
-    """A plan in lines, each with its label."""
-    again = [(called(each, plan), effect(each), about(each, plan, now)) for each in plan.again]
+def lines(plan: Plan, now: datetime, reader: tzinfo | None = None) -> list[tuple[str, str]]:
+    """A plan in lines, each with its label, told in the zone ``reader``; None: this machine's."""
+    again = [
+        (called(each, plan), effect(each), about(each, plan, now, reader)) for each in plan.again
+    ]
     del again[MOST:]
-    then = [(each.step, effect(each), waiting(each, plan, now)) for each in plan.then[:1]]
+    then = [(each.step, effect(each), waiting(each, plan, now, reader)) for each in plan.then[:1]]
     rows = [*again, *then]
     widths = [max((len(row[place]) for row in rows), default=0) for place in range(3)]
     found = []
@@ -44,7 +46,7 @@ def lines(plan: Plan, now: datetime) -> list[tuple[str, str]]:
         label = "" if place not in (0, len(again)) else "again" if place < len(again) else "then"
         last = locks(plan) if place == 0 else ""
         if place == len(again):
-            last = " · ".join(filter(None, [last, following(plan.then[1:], plan, now)]))
+            last = " · ".join(filter(None, [last, following(plan.then[1:], plan, now, reader)]))
         line = (
             f"{name:<{widths[0] + 3}}{what:<{widths[1] + 3}}{text:<{widths[2] + 7}}{last}"
         ).rstrip()

@@ -65,7 +65,7 @@ def show(found: Sequence[PlacedEvent], now: datetime) -> None:
         Column("WHO", gives=True),
         Column("DID"),
         Column("TO", gives=True),
-        Column("WHY", wraps=True),
+        Column("REASON", wraps=True),
     )
     cells = [
         (words.ago(row.at, now), row.by, row.verb, target(row), words.plain(row.reason or "–"))

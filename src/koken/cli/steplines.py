@@ -158,7 +158,7 @@ def draw_undone(rows: Sequence[StepRow]) -> None:
 def header(run: Run[Any], now: datetime) -> Text:
     """``nightly 412  ✗ failed   started by anna · day=2026-11-30 · 6 h 41 min · version 3``."""
     facts = [words.started_by(run), words.arguments(run.args)]
-    facts.append(words.length_of(run.started_at, run.ended_at or now))
+    facts.append(words.length_of(words.begun(run), run.ended_at or now))
     facts.append(f"version {run.version}")
     if run.origin is not None:
         facts.append(f"{run.origin.verb} of run {run.origin.id}")

@@ -51,9 +51,9 @@ def times(cause: Cause, now: datetime) -> list[tuple[str, str]]:
     """Since when, and until when."""
     if cause.cause == "needs":
         return [(then(cause), "")]
-    found = [words.ago(cause.since, now)] if cause.since else []
+    found = [words.lasted(cause, now)] if cause.since else []
     found += [words.by_then(cause.cause, cause.until, now)] if cause.until else []
-    return [(f" ({', '.join(found)})", DIM)] if found else []
+    return [("".join(f", {each}" for each in found), DIM)]
 
 
 def first_line(found: Why, now: datetime) -> Text:
@@ -69,14 +69,11 @@ def first_line(found: Why, now: datetime) -> Text:
         (row,) = failed
         tried = f"{row.attempt} of {words.counted(row.max_attempts, 'attempt')} used"
         what = f"step {words.plain(row.name)} failed, {tried}"
-    at = (
-        ""
-        if since is None
-        else f" since {since.astimezone():%H:%M} ({words.roughly((now - since).total_seconds())})"
-    )
-    return Text.assemble(
-        (words.called(run), "bold"), (f" stands{at}: {what}.", output.style_of(run))
-    )
+    at = "stands"
+    if since is not None:
+        length = words.roughly((now - since).total_seconds())
+        at = f"has stood since {since.astimezone():%H:%M} ({length})"
+    return Text.assemble((words.called(run), "bold"), (f" {at}: {what}.", output.style_of(run)))
 
 
 def failures(found: Why) -> list[StepRow]:

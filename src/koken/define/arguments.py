@@ -6,7 +6,7 @@ Both ways go through one validator, built once from the function's type hints.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NotRequired
 
 from pydantic import ConfigDict, ValidationError, with_config
@@ -19,8 +19,8 @@ from koken.define.problems import by_path, invalid
 from koken.define.result import name_of
 from koken.define.signature import Parameter
 from koken.define.spelling import did_you_mean
-from koken.errors import DeclarationError
-from koken.model import codec
+from koken.errors import DeclarationError, InvalidArguments
+from koken.model import codec, fields
 
 NONE: dict[str, Any] = {}
 """No arguments; shared, so nobody writes into it."""
@@ -56,29 +56,54 @@ class Arguments:
         """Plain values by name of a call; what the call leaves out is left out."""
         if not args and not kwargs and not self.required:
             return {}
-        values = self.by_name(args, kwargs)
-        try:
-            return self.plain(self.form.check(values))
-        except ValidationError as error:
-            raise invalid(self.job, by_path(error), end=NOT_STARTED) from None
+        values, problems = self.by_name(args, kwargs)
+        return self.plain(self.checked(values, problems, self.form.check))
 
     def bind_plain(self, plain: Mapping[str, Any]) -> dict[str, Any]:
         """As ``bind``, of values that came as JSON."""
-        values = self.by_name((), plain)
-        try:
-            return self.plain(self.form.read(self.encode(values)))
-        except ValidationError as error:
-            raise invalid(self.job, by_path(error), end=NOT_STARTED) from None
+        values, problems = self.by_name((), plain)
+        return self.plain(self.checked(values, problems, self.from_plain))
 
     def bind_text(self, texts: Mapping[str, str]) -> dict[str, Any]:
         """As ``bind``, of texts: taken as they stand where the type allows it, else as JSON."""
-        values: dict[str, Any] = self.by_name((), texts)
+        values: dict[str, Any] = dict(texts)
         values |= {name: json_or_text(texts[name]) for name in self.open & texts.keys()}
+        known = {name: value for name, value in values.items() if name in self.parameters}
         try:
-            return self.plain(self.form.read(self.encode(values)))
+            read = self.from_plain(known)
+            if known.keys() == values.keys():
+                return self.plain(read)
         except ValidationError as error:
             unfit = {str(detail["loc"][0]) for detail in error.errors() if detail["loc"]}
-        return self.bind_plain(values | {name: json_or_text(texts[name]) for name in unfit})
+            values |= {name: json_or_text(texts[name]) for name in unfit & texts.keys()}
+        return self.bind_plain(values)
+
+    def from_plain(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Typed values of plain ones. Raises ``ValidationError``."""
+        found: dict[str, Any] = self.form.read(self.encode(values))
+        return found
+
+    def checked(
+        self,
+        values: dict[str, Any],
+        problems: Mapping[str, str],
+        read: Callable[[dict[str, Any]], dict[str, Any]],
+    ) -> dict[str, Any]:
+        """Typed values. Raises ``InvalidArguments`` with all that is wrong: what a call has
+        besides its values, and what these are."""
+        if not problems:
+            try:
+                return read(values)
+            except ValidationError as error:
+                raise invalid(self.job, by_path(error), end=NOT_STARTED) from None
+        more: Mapping[str, str] = {}
+        try:
+            read({name: value for name, value in values.items() if name in self.parameters})
+        except ValidationError as error:
+            more = by_path(error)
+        except InvalidArguments as error:
+            more = error.problems
+        raise invalid(self.job, {**problems, **more}, end=NOT_STARTED)
 
     def typed(self, plain: Mapping[str, Any]) -> dict[str, Any]:
         """Keyword arguments for the function, of stored values."""
@@ -90,8 +115,13 @@ class Arguments:
             raise invalid(self.job, by_path(error)) from None
         return values
 
-    def by_name(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of a call by the arguments' names, as Python itself would give them out."""
+    def by_name(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """The values of a call by the arguments' names, as Python itself would give them out.
+
+        With them what is wrong with the call, whatever the values are.
+        """
         places = [each.name for each in self.parameters.values() if not each.keyword_only]
         problems: dict[str, str] = {}
         if len(args) > len(places):
@@ -104,9 +134,7 @@ class Arguments:
                 problems[name] = f"is not an argument.{did_you_mean(name, self.parameters)}"
         values |= kwargs
         problems |= {name: "is missing" for name in self.required if name not in values}
-        if problems:
-            raise invalid(self.job, problems, end=NOT_STARTED)
-        return values
+        return values, problems
 
     def plain(self, values: dict[str, Any]) -> dict[str, Any]:
         """Typed values as plain ones. Raises ``InvalidArguments`` for what cannot be kept."""
@@ -156,17 +184,17 @@ class Arguments:
             raise blame(self.parameters.values(), self.job) from None
         for name, value in self.defaults.items():
             schema["properties"][name]["default"] = value
-        return schema
+        return fields.noted(schema)
 
 
 def form_of(parameters: Iterable[Parameter], job: str) -> Form:
     """The form of a job's arguments, as a dictionary of those that are given."""
-    fields = {
+    hints = {
         each.name: each.hint if each.required else NotRequired[each.hint] for each in parameters
     }
     no_others = with_config(ConfigDict(extra="forbid"))
     try:
-        return Form(no_others(typed_dict(job, fields)))
+        return Form(no_others(typed_dict(job, hints)))
     except Formless:
         raise blame(parameters, job) from None
 

@@ -175,6 +175,7 @@ SAME = (
     "worker",
     "subject",
     "idempotency_key",
+    "idle",
     "step",
     "step_no",
     "is_workflow",
@@ -234,6 +235,8 @@ class Run(Generic[R_co]):
     claimed_at: datetime | None = None
     """When its latest attempt began."""
     ended_at: datetime | None = None
+    idle: float = 0.0
+    """Seconds between its ends and when people let it go again; nobody was at work then."""
     acknowledged_by: str | None = None
 
     @property
@@ -338,6 +341,7 @@ class Run(Generic[R_co]):
             "started_at": stamp(self.started_at),
             "claimed_at": stamp(self.claimed_at),
             "ended_at": stamp(self.ended_at),
+            "idle": self.idle,
             "acknowledged_by": self.acknowledged_by,
         }
 

@@ -252,7 +252,8 @@ class Runner:
         except Exception as error:
             answer = raised(error)
         if isinstance(answer, Raised) and host.stop != "lost":
-            host.log("error", "log", answer.failure.traceback.rstrip())
+            failure = answer.failure
+            host.log("error", "log", failure.traceback.rstrip() or failure.in_line)
         if isinstance(answer, Absent):
             self.unknown.add(run.job_id)
         return answer

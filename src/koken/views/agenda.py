@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from koken.errors import DeclarationError
 from koken.model.schedule import Schedule
+from koken.model.states import State
 from koken.store.database import Database, Row
 from koken.views.marks import Mark
 from koken.views.reading import reading
@@ -50,7 +51,7 @@ VERDICTS = {
     "started": Mark("✓", "started", "succeeded"),
     "skipped": Mark("–", "skipped", "skipped"),
     "missed": Mark("◌", "missed", "retry"),
-    "failed": Mark("✕", "failed", "failed"),
+    "failed": Mark(State.FAILED.glyph, "failed", "failed"),
 }
 PLANNED = Mark("○", "due", "planned")
 

@@ -11,6 +11,8 @@ from koken.model.run import instant_of, number_of, stamp
 
 NAMED = 3
 """Steps that are told by their names."""
+HAPPENED = ("ended", "step_failed", "step_cancelled")
+"""Causes that came about at an instant, where others last from then on."""
 
 
 def listed(names: Sequence[str]) -> str:

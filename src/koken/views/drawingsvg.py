@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from datetime import tzinfo
 from xml.sax.saxutils import escape, quoteattr
 
@@ -29,7 +29,13 @@ FOLDS: Sequence[tuple[Fold, int]] = (
 )  # fmt: skip
 MOST, HIGHEST = 1500, 40
 """Steps in a picture, and in one of its layers."""
-WIDE = 1600
+FOLDS_OF_PAGE: Sequence[tuple[Fold, int]] = (
+    (twins, 12), (chains, 2), (twins, 5), (chains, 1), (stems, 4), (layers, 1), (chains, 1)
+)  # fmt: skip
+"""The same for a part of a page, of which a window shows so much at once as can be read."""
+MOST_OF_PAGE, HIGHEST_OF_PAGE, LONGEST_OF_PAGE = 80, 16, 20
+"""Steps in a part of a page, in one of its layers, and layers; beside what is unfolded."""
+WIDE = 1250
 """A picture of a page that is no wider is made to fit."""
 Leads = Callable[[Node], str]
 """Where a step of a picture leads; an empty text: nowhere."""
@@ -42,18 +48,34 @@ def svg(graph: Graph, zone: tzinfo | None = None) -> str:
 
 def part(graph: Graph, zone: tzinfo | None = None, *, leads: Leads) -> str:
     """The picture as an element of a page, which has the rules of ``drawingstyle.sheet``."""
-    return Picture(graph, folded(graph), zone, leads).part()
+    return Picture(graph, folded(graph, of_page=True), zone, leads).part()
 
 
-def folded(graph: Graph) -> Net:
+def folded(graph: Graph, *, of_page: bool = False) -> Net:
     """What of a graph is drawn."""
+    fits = readable if of_page else drawable
     shown, net = graph, net_of(graph)
-    for fold, keep in FOLDS:
-        if len(net.nodes) <= MOST and max(map(len, net.layers)) <= HIGHEST:
+    for fold, keep in FOLDS_OF_PAGE if of_page else FOLDS:
+        if fits(net, shown.kept):
             break
         shown = fold(shown, keep)
         net = net_of(shown)
     return net
+
+
+def drawable(net: Net, _: Set[str]) -> bool:
+    """Whether a picture can be drawn at all."""
+    return len(net.nodes) <= MOST and max(map(len, net.layers)) <= HIGHEST
+
+
+def readable(net: Net, kept: Set[str]) -> bool:
+    """Whether a part of a page can be read; ``kept`` are steps that somebody has unfolded."""
+    sizes = [sum(name not in kept for name in layer) for layer in net.layers]
+    return (
+        sum(sizes) <= MOST_OF_PAGE
+        and max(sizes) <= HIGHEST_OF_PAGE
+        and sum(size > 0 for size in sizes) <= LONGEST_OF_PAGE
+    )
 
 
 def plain(text: str) -> str:

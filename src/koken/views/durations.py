@@ -20,7 +20,7 @@ select r.id, r.state, r.began_at, r.finished_at, u.peak_bytes, u.cpu_seconds
   from (
     select r.id, r.state, r.finished_at,
            case when r.made is null then coalesce(r.claimed_at, r.started_at)
-                else r.started_at end as began_at
+                else r.started_at + coalesce(r.idle, interval '0') end as began_at
       from koken.run r
      where r.workspace_id = (select w.id from koken.workspace w where w.name = $1)
        and r.job_id = $2 and r.job_id between $2 and $2 and r.parent_id is null

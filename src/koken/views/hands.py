@@ -86,7 +86,9 @@ select j.name as job, s.expression, s.next_at as since, s.problem
 SLOW_RUNS = """
 with here as materialized (select w.id from koken.workspace w where w.name = $1),
 roots as materialized (
-  select r.id, r.job_id, coalesce(r.started_at, r.created_at) as since, r.deadline_at
+  select r.id, r.job_id, r.deadline_at,
+         coalesce(case when r.made is null then r.claimed_at end,
+                  r.started_at + coalesce(r.idle, interval '0'), r.created_at) as since
     from (select distinct coalesce(x.root_id, x.id) as id from (
             select o.id, o.root_id from koken.run o
              where o.state = 'running' and o.workspace_id = (select id from here) limit 1000) x) d
@@ -96,12 +98,15 @@ expected as materialized (
   select j.job_id, count(*) as n,
          percentile_disc(0.95) within group (order by l.seconds) as p95
     from (select distinct job_id from roots limit 200) j cross join lateral (
-      select extract(epoch from x.finished_at - x.started_at)::float8 as seconds from (
-        select r.state, r.started_at, r.finished_at from koken.run r
+      select extract(epoch from x.finished_at - x.began_at)::float8 as seconds from (
+        select r.state, r.finished_at,
+               case when r.made is null then coalesce(r.claimed_at, r.started_at)
+                    else r.started_at + coalesce(r.idle, interval '0') end as began_at
+          from koken.run r
          where r.workspace_id = (select id from here) and r.job_id = j.job_id
            and r.parent_id is null and r.job_id between j.job_id and j.job_id
          order by r.id desc limit 60) x
-       where x.state = 'succeeded' and x.started_at is not null) l
+       where x.state = 'succeeded' and x.began_at is not null) l
    group by j.job_id)
 select r.id as run_id, j.name as job, r.since, r.deadline_at as until, e.p95 as expected
   from roots r

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from koken.errors import NotFound
+from koken.model import fields
 from koken.model.schedule import Schedule
 from koken.store.database import Database
 from koken.views.reading import rows
@@ -30,6 +31,11 @@ select j.id, j.name, j.app, j.retired_at, v.number as version, v.published_at, v
   join koken.workspace w on w.name = $1
  where j.name = $2 and j.workspace_id in (2, w.id)
  order by j.workspace_id = 2 limit 1
+"""
+OF_RUN = """
+select (v.spec -> 'parameters')::text as form, v.argument_names as names
+  from koken.run r join koken.job_version v on v.id = r.version_id
+ where r.id = $1 and r.step_no is null
 """
 DECLARED = """
 select s.id, s.declared::text as declared
@@ -63,11 +69,32 @@ class JobFacts:
     @property
     def parameters(self) -> Mapping[str, Any]:
         """Its arguments as a JSON Schema, in the order of declaration."""
-        found: dict[str, Any] = dict(self.spec["parameters"])
-        known = found.get("properties", {})
-        if self.argument_names is not None and known.keys() == set(self.argument_names):
-            found["properties"] = {name: known[name] for name in self.argument_names}
-        return found
+        return declared_form(self.spec["parameters"], self.argument_names)
+
+
+def declared_form(stored: Mapping[str, Any], names: Sequence[str] | None) -> dict[str, Any]:
+    """A job's arguments as a JSON Schema, in the order of declaration; ``names``: those of it."""
+    found = fields.restored(stored)
+    if "properties" in found:
+        ordered = fields.in_order(found["properties"], names or ())
+        found["properties"] = {name: settled(part, found) for name, part in ordered.items()}
+    return found
+
+
+def settled(part: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of an argument, its default in the order of declaration too."""
+    if "default" not in part:
+        return part
+    return {**part, "default": fields.arranged(part["default"], part, root)}
+
+
+async def form_of_run(db: Database, run_id: int) -> Mapping[str, Any]:
+    """What the job of a run takes as arguments, as it was when the run was made.
+
+    Empty for a step, which takes others.
+    """
+    found = await rows(db, OF_RUN, run_id)
+    return declared_form(json.loads(found[0]["form"]), found[0]["names"]) if found else {}
 
 
 async def job_facts(db: Database, job: str, *, workspace: str, owner: str = "") -> JobFacts:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from koken.errors import InvalidArguments, NotFound
-from koken.model import codec
+from koken.model import codec, fields
 from koken.model.run import (
     Children,
     Failure,
@@ -35,10 +35,12 @@ COLUMNS = """
   k.name as worker, r.subject, r.idempotency_key, r.logical_at, r.parent_id, r.root_id, r.step,
   r.step_no, r.need_rule is not null as is_step, r.settle, r.made, r.open_children,
   r.bad_children, r.released, r.at_once, r.undoes_id, r.origin_id, r.origin_verb,
+  coalesce(extract(epoch from r.idle), 0)::float8 as idle,
   r.step_no is null and r.made is not null
     and exists (select from koken.step t where t.version_id = r.version_id) as is_workflow,
   r.cancel_requested_at, r.created_at, r.started_at, r.claimed_at, r.finished_at,
   r.acknowledged_by,
+  case when r.step_no is null then v.argument_names end as argument_names,
   coalesce(r.args::text, (select a.args::text from koken.run_args a where a.run_id = r.id)) as args
 """
 TABLES = """
@@ -56,10 +58,13 @@ MOST = 1000
 """Runs in one page."""
 
 
-def arguments(text: str) -> dict[str, Any]:
-    """The arguments of a run; as one text under "?" where they cannot be read."""
+def arguments(text: str, names: Sequence[str] | None) -> dict[str, Any]:
+    """The arguments of a run, in the order of ``names`` where these are known.
+
+    As one text under "?" where they cannot be read.
+    """
     found = codec.decode_whatever(text)
-    return found if isinstance(found, dict) else {"?": found}
+    return fields.in_order(found, names or ()) if isinstance(found, dict) else {"?": found}
 
 
 def run_of(row: Row) -> Run[Any]:
@@ -85,7 +90,7 @@ def run_of(row: Row) -> Run[Any]:
             due_at=row["logical_at"] if row["schedule"] else None,
             since=row["since_at"],
         ),
-        args=arguments(row["args"] or "{}"),
+        args=arguments(row["args"] or "{}", row["argument_names"]),
         result=codec.decode_whatever(row["result"]) if row["result"] else None,
         error=Failure.from_json(failure) if failure and state is not State.SUCCEEDED else None,
         progress=Progress(percent=row["progress"], message=row["progress_text"] or ""),
@@ -109,6 +114,7 @@ def run_of(row: Row) -> Run[Any]:
         started_at=row["started_at"],
         claimed_at=row["claimed_at"],
         ended_at=row["finished_at"],
+        idle=row["idle"],
         acknowledged_by=row["acknowledged_by"],
     )
 

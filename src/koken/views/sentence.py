@@ -20,12 +20,12 @@ DONE = (State.SUCCEEDED, State.SKIPPED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A part of a sentence; ``kind`` is name, state, step, ago or nothing."""
+    """A part of a sentence; ``kind`` is name, state, step, ago, lasting or nothing."""
 
     text: str
     kind: str = ""
     at: datetime | None = None
-    """The instant that it tells."""
+    """The instant that it tells; of what lasts, when that began."""
 
 
 def text(pieces: Sequence[Piece]) -> str:
@@ -67,8 +67,7 @@ def ended(run: Run[Any], rows: Sequence[StepRow], now: datetime) -> list[Piece]:
         Piece(text=words.ago(run.ended_at, now), kind="ago", at=run.ended_at),
     ]
     if run.state is State.SUCCEEDED and run.started_at is not None:
-        begun = run.started_at if rows else words.begun(run)
-        return [*found, Piece(text=f", in {words.length_of(begun, run.ended_at)}")]
+        return [*found, Piece(text=f", in {words.took(run, now)}")]
     if run.state is not State.FAILED:
         return found
     failed = failures(rows)
@@ -166,7 +165,8 @@ def running(run: Run[Any], now: datetime) -> list[Piece]:
     found = [
         Piece(text="is "),
         Piece(text="running", kind="state"),
-        Piece(text=f" for {words.length_of(begun, now)}"),
+        Piece(text=" for "),
+        Piece(text=words.length_of(begun, now), kind="lasting", at=begun),
     ]
     if run.state is State.RUNNING and run.worker:
         found.append(Piece(text=f" on {words.plain(run.worker)}"))
@@ -190,11 +190,11 @@ def waiting(run: Run[Any], now: datetime, questions: Sequence[QuestionRow]) -> l
     due = f", {words.by_then(cause, until, now)}" if until is not None else ""
     if cause is WaitCause.QUESTION and questions:
         asked = questions[0]
-        whom = words.plain(asked.for_whom) or "for an answer"
+        whom = words.plain(asked.for_whom)
         found = [
-            Piece(text="asks " if asked.for_whom else "waits "),
-            Piece(text=whom, kind="state"),
-            Piece(text=" since "),
+            Piece(text="waits for "),
+            Piece(text=whom or "an answer", kind="state"),
+            Piece(text=" to answer, asked " if whom else ", asked "),
             Piece(text=words.ago(asked.asked_at, now), kind="ago", at=asked.asked_at),
         ]
         return [*found, Piece(text=f": “{words.plain(asked.text)}”{due}")]

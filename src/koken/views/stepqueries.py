@@ -1,8 +1,8 @@
 """What the views ask of the steps of a run, as SQL.
 
 How long a step took is the time of its attempts: not what lies between them, nor the time in which
-it had failed. One that is made of other runs takes from its beginning to its end, and one that a
-person has resolved takes nothing.
+it had failed. One that is made of other runs takes from its beginning to its end, without the time
+in which it had ended, and one that a person has resolved takes nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ COLUMNS = f"""
   r.cancel_requested_at, r.undoes_id, k.name as worker,
   case when r.state = 'succeeded' and r.acknowledged_at is not null then null
        when r.made is not null
-       then extract(epoch from coalesce(r.finished_at, koken.now()) - r.started_at)::float8
+       then extract(epoch from coalesce(r.finished_at, koken.now()) - r.started_at
+                             - coalesce(r.idle, interval '0'))::float8
        when r.claimed_at is not null
        then extract(epoch from coalesce(
               (select sum(a.ended_at - a.started_at) from koken.attempt a

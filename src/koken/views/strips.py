@@ -19,7 +19,7 @@ select j.id as job_id, r.*
    select r.id, r.state, r.wait_cause, r.acknowledged_at is not null as acknowledged,
           r.cancel_requested_at is not null as cancelling, r.created_at, r.finished_at,
           case when r.made is null then coalesce(r.claimed_at, r.started_at)
-               else r.started_at end as began_at
+               else r.started_at + coalesce(r.idle, interval '0') end as began_at
      from koken.run r
     where r.workspace_id = (select w.id from koken.workspace w where w.name = $1)
       and r.job_id = j.id and r.job_id between j.id and j.id and r.parent_id is null

@@ -38,8 +38,8 @@ select x.* from unnest($1::bigint[]) t (id)
 """
 LOOKS = {
     "retry": Mark("↻", "failed", "retry"),
-    "lost": Mark("✗", "lost its worker", "retry"),
-    "failed": Mark("✗", "failed", "failed"),
+    "lost": Mark(State.FAILED.glyph, "lost its worker", "retry"),
+    "failed": Mark(State.FAILED.glyph, "failed", "failed"),
     "snooze": Mark("◔", "snoozed", "waiting"),
     "skipped": Mark("–", "skipped", "skipped"),
     "cancelled": Mark("⊘", "cancelled", "cancelled"),

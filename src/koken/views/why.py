@@ -186,15 +186,13 @@ async def blocked(session: Transaction, run: Run[Any]) -> list[Cause]:
     """Locks that others hold."""
     causes = []
     for row in await session.fetch_text(HOLDERS, run.id):
-        ahead = f"; {counted(row['ahead'])} wait before it" if row["ahead"] else ""
+        ahead = f", with {counted(row['ahead'])} before it in line," if row["ahead"] else ""
         if row["held_by"] is None:
-            text = (
-                f"lock {row['key']} is free and handed out in a moment, or it is not due yet{ahead}"
-            )
+            text = f"lock {row['key']}{ahead} is free: handed out in a moment, or it is not due yet"
             causes.append(Cause(cause="lock", text=text, key=row["key"]))
         else:
             limit = f" (limit {row['max_holders']})" if row["max_holders"] > 1 else ""
-            text = f"lock {row['key']}{limit} is held by run {row['held_by']} ({row['job']}){ahead}"
+            text = f"lock {row['key']}{limit}{ahead} is held by run {row['held_by']} ({row['job']})"
             causes.append(
                 Cause(
                     cause="lock",

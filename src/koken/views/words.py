@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from koken.model.duration import in_words
 from koken.model.run import FROM_FORM, Children, Run
 from koken.model.states import State, WaitCause
-from koken.views.cause import listed
+from koken.views.cause import HAPPENED, Cause, listed
 from koken.views.marks import of_run
 
 if TYPE_CHECKING:
@@ -29,20 +29,33 @@ CONTROLS = {code: None for code in (*range(32), *range(0x7F, 0xA0)) if code != o
 
 
 def ago(instant: datetime | None, now: datetime) -> str:
-    """``12 min ago``, ``in 3 h``, ``now``; ``–`` for no instant."""
+    """``12 min ago``, ``in 3 h``, ``just now``; ``–`` for no instant."""
     if instant is None:
         return "–"
     length = (now - instant).total_seconds()
     if abs(length) < JUST_NOW:
-        return "now"
+        return "just now"
     return f"{roughly(length)} ago" if length > 0 else f"in {roughly(-length)}"
 
 
 def due(instant: datetime | None, now: datetime) -> str:
-    """``in 1 s`` also for what is due in less; ``now`` for what is over due, if only just."""
+    """``in 1 s`` also for what is due in less; ``just now`` for what is over due by as little."""
     if instant is not None and 0 < (instant - now).total_seconds() < JUST_NOW:
         return "in 1 s"
     return ago(instant, now)
+
+
+def so_long(instant: datetime | None, now: datetime) -> str:
+    """For how long something has been so: ``for 12 min``; ``–`` for no instant."""
+    if instant is None:
+        return "–"
+    length = (now - instant).total_seconds()
+    return "for a moment" if length < JUST_NOW else f"for {roughly(length)}"
+
+
+def lasted(cause: Cause, now: datetime) -> str:
+    """Since when a cause is: ``for 12 min``; of what has happened ``12 min ago``."""
+    return (ago if cause.cause in HAPPENED else so_long)(cause.since, now)
 
 
 def roughly(length: float) -> str:
@@ -73,8 +86,14 @@ def took(run: Run[Any], now: datetime) -> str:
 
 
 def begun(run: Run[Any]) -> datetime | None:
-    """When the latest attempt at a run began; one that is made of others began once."""
-    return run.started_at if run.children else run.claimed_at or run.started_at
+    """When the latest attempt at a run began; one that is made of others began once.
+
+    That one is told as if it had begun later by as long as it had ended meanwhile, so that from
+    there on the time at work is counted.
+    """
+    if not run.children or run.started_at is None:
+        return run.claimed_at or run.started_at
+    return run.started_at + timedelta(seconds=run.idle)
 
 
 def length_of(start: datetime | None, end: datetime | None) -> str:
@@ -145,10 +164,14 @@ def trigger(run: Run[Any]) -> str:
     return run.trigger.by or run.trigger.kind.value
 
 
-def started_by(run: Run[Any]) -> str:
-    """Who or what started a run, as part of a sentence."""
+def started_by(run: Run[Any], zone: tzinfo | None = None) -> str:
+    """Who or what started a run, as part of a sentence; a due time is told in ``zone``.
+
+    None: this machine's.
+    """
     if run.trigger.schedule is not None and run.trigger.due_at is not None:
-        return f"tick {run.trigger.due_at:%Y-%m-%d %H:%M} UTC ({run.trigger.schedule})"
+        due = run.trigger.due_at.astimezone(zone)
+        return f"tick {due:%Y-%m-%d %H:%M %Z} ({run.trigger.schedule})"
     return f"started by {run.trigger.by or run.trigger.kind.value}"
 
 
@@ -183,7 +206,7 @@ def standing(run: Run[Any], now: datetime, names: Sequence[str] = ()) -> str:
 
 def took_so_far(run: Run[Any], now: datetime) -> str:
     """How long a run goes that is made of others."""
-    return length_of(run.started_at or run.created_at, now)
+    return length_of(begun(run) or run.created_at, now)
 
 
 def tried(run: Run[Any]) -> str:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-import fastjsonschema
-from fastjsonschema import JsonSchemaValueException
-from typing_extensions import override
-
 from koken.client.arguments import said
 from koken.define.body import NOT_STARTED, Body
-from koken.define.problems import invalid, path_of
+from koken.define.problems import invalid
 from koken.define.spelling import did_you_mean
 from koken.define.starting import START, changed
 from koken.engine import start as engine
@@ -25,6 +21,7 @@ from koken.model.job import StartOptions
 from koken.model.run import Run
 from koken.views import runs
 from koken.views.parameters import parameters
+from koken.web.storedbody import Stored
 from koken.web.visit import Visit
 
 INSTANTS = ("run_at", "logical_time")
@@ -149,38 +146,3 @@ def stored(job: str, text: str) -> Body:
     """The body of a job of another program, by the JSON Schema of its arguments."""
     schema = json.loads(text)
     return Stored(schema).named(job) if schema else Body().named(job)
-
-
-class Stored(Body):
-    """A body of which only the JSON Schema of its arguments is known."""
-
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        self.parameters = schema
-        self.required = tuple(schema.get("required", ()))
-        self.check: Callable[[Any], Any] = fastjsonschema.compile(dict(schema), use_default=False)
-
-    @override
-    def bind_plain(self, plain: Mapping[str, Any]) -> dict[str, Any]:
-        values = super().bind_plain(plain)
-        known = self.argument_names or ()
-        problems = {
-            name: f"is not an argument.{did_you_mean(name, known)}"
-            for name in values
-            if name not in known and not self.parameters.get("additionalProperties")
-        }
-        problems |= {name: "is missing" for name in self.required if name not in values}
-        if not problems:
-            problems = self.unfit(values)
-        if problems:
-            raise invalid(self.label, problems, end=NOT_STARTED)
-        return values
-
-    def unfit(self, values: Mapping[str, Any]) -> dict[str, str]:
-        """The first value that does not fit."""
-        try:
-            self.check(dict(values))
-        except JsonSchemaValueException as error:
-            parts = [int(part) if part.isdigit() else part for part in map(str, error.path[1:])]
-            problem = str(error.message).removeprefix(str(error.name)).strip()
-            return {path_of(tuple(parts)): f"the value {problem}"}
-        return {}

@@ -54,9 +54,10 @@ async def test_the_api_takes_only_what_no_form_of_another_site_can_send(
         "application/x-www-form-urlencoded",
         "multipart/form-data; boundary=x",
         "text/json",
+        "application/x+json, text/plain",
     ):
         got = await http.post("/api/v1/runs", headers={"Content-Type": media}, content=body)
-        assert got.status_code == 403, media
+        assert (got.status_code, got.json()["code"]) == (415, "wrong_media_type"), media
         assert "Content-Type: application/json" in got.json()["detail"]
     proof = await of_this_machine(house)
     got = await http.post("/api/v1/runs", headers=JSON | {"Koken-Csrf": "0" * 64}, content=body)
@@ -65,6 +66,17 @@ async def test_the_api_takes_only_what_no_form_of_another_site_can_send(
         got = await http.post("/api/v1/runs", headers=headers, content=body)
         assert got.status_code < 300, got.text
     assert len((await http.get("/api/v1/runs")).json()["items"]) == 3
+
+
+async def test_events_in_json_are_json(http: httpx.AsyncClient) -> None:
+    """As CloudEvents are: a browser asks before it sends such a thing to another site."""
+    assert (await http.post("/api/v1/runs", json={"job": "greet"})).status_code == 201
+    media = {"Content-Type": "application/cloudevents+json; charset=utf-8"}
+    event = b'{"specversion": "1.0", "id": "1", "source": "test", "type": "greet", "data": {}}'
+    got = await http.post("/api/v1/requests", headers=media, content=event)
+    assert got.status_code == 202, got.text
+    got = await http.post("/api/v1/requests", headers=media | FOREIGN[0], content=event)
+    assert got.status_code == 403
 
 
 async def test_a_form_brings_back_what_only_its_own_person_knows(

@@ -14,7 +14,10 @@ OpenHouse = Callable[..., Any]
 
 async def test_a_queue_is_made_limited_paused_and_goes_on(open_house: OpenHouse) -> None:
     _, http = await open_yard(open_house)
-    got = await http.put("/api/v1/queues/night", json={"limit": 4, "rate": "600/m", "reason": "x"})
+    asked = {"limit": 4, "rate": "600/m", "reason": "x"}
+    got = await http.put("/api/v1/queues/night", json=asked)
+    assert problem(got) == (404, "not_found")
+    got = await http.put("/api/v1/queues/night", json=asked | {"create": True})
     assert got.json() == {
         "name": "night", "running": 0, "ready": 0, "slots": 0, "limit": 4, "rate": 10.0,
         "burst": 1, "full": False, "paused_at": None, "paused_by": None, "pause_reason": None,

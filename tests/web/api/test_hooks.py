@@ -15,18 +15,11 @@ from typing import Any
 import httpx
 import pytest
 
-from koken.web.api import hooks
 from koken.web.house import House
 from tests.web.api.yard import open_yard, problem, token
 
 OpenHouse = Callable[..., Any]
 BODY = b'{"ship":"grace","colour":"red"}'
-
-
-@pytest.fixture(autouse=True)
-def nothing_was_logged() -> None:
-    """What one test has logged keeps no other from doing so."""
-    hooks.QUIET.clear()
 
 
 async def opened(open_house: OpenHouse, **hook: Any) -> tuple[House, httpx.AsyncClient, str]:

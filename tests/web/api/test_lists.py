@@ -56,7 +56,7 @@ async def test_no_page_follows_one_that_is_full_to_the_brim(open_house: OpenHous
     await http.post(f"{RUNS}/batch", json={"job": "lift", "rows": [{}] * 2})
     await http.post(f"{RUNS}/1/cancellations", json={"reason": "a"})
     await http.post(f"{RUNS}/1/acknowledgements", json={"reason": "b"})
-    await http.put(f"{API}/queues/night", json={"limit": 1})
+    await http.put(f"{API}/queues/night", json={"limit": 1, "create": True})
     for name in ("w-1", "w-2"):
         label = Label(name=name, host="quay", pid=7, app="yard", version="1")
         await register.register(house.db, label, {"default": 1})

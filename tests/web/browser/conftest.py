@@ -66,7 +66,7 @@ def visitor(browser: Browser) -> Iterator[Callable[..., Page]]:
     complaints: list[str] = []
 
     def opened(site: Site, **options: Any) -> Page:
-        context = browser.new_context(base_url=site.address, timezone_id="UTC", **options)
+        context = browser.new_context(base_url=site.address, **{"timezone_id": "UTC"} | options)
         context.set_default_timeout(15_000)
         contexts.append(context)
         page = context.new_page()

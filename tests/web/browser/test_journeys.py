@@ -108,6 +108,14 @@ def test_start_from_the_form_and_watch_it_end(night: Site, visitor: Visitor) -> 
     expect(page.get_by_text("hello Adahello Ada").first).to_be_visible()
 
 
+def test_on_a_first_visit_a_form_asks_for_times_in_the_readers_zone(
+    night: Site, visitor: Visitor
+) -> None:
+    page = visitor(night, timezone_id="Europe/Berlin")
+    page.goto("/jobs/greet/start")
+    expect(page.locator("select[name=zone]")).to_have_value("Europe/Berlin")
+
+
 def test_a_run_is_watched_while_it_goes(night: Site, visitor: Visitor, world: World) -> None:
     run = start(night, "slow")
     page = visitor(night)

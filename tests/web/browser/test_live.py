@@ -99,3 +99,24 @@ def test_a_page_changes_in_place_and_lets_go(
     expect(page.locator("#live-mark")).to_be_hidden()
     page.goto("about:blank")
     until_sync(lambda: not hub.followers)
+
+
+def test_how_long_a_run_goes_counts_on_while_nothing_else_changes(
+    live_site: Site, visitor: Callable[..., Page], steps: list[Step]
+) -> None:
+    """A reader who has halted the page reads what was true then."""
+    page = visitor(live_site)
+    run = live_site.call(live_site.client.start(live_site.house.registry.get("climb")))
+    assert steps[0].begun.wait(20)
+    page.clock.install()
+    page.goto(f"/runs/{run.id}")
+    mark, lasting = page.locator("#live-mark"), page.locator("time[data-since]")
+    expect(mark).to_have_text("live")
+    page.clock.fast_forward("02:00:00")
+    expect(page.locator("h1")).to_contain_text(f"climb {run.id} is running for 2 h 00 min on")
+    assert set(lasting.all_text_contents()) == {"2 h 00 min"}
+    assert lasting.count() == 2
+    page.keyboard.press("p")
+    expect(mark).to_have_text("paused")
+    page.clock.fast_forward("01:00:00")
+    assert set(lasting.all_text_contents()) == {"2 h 00 min"}

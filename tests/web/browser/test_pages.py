@@ -18,6 +18,8 @@ from tests.web.browser.gallery import PAGES, Exhibition, exhibited
 
 SERIOUS = ("serious", "critical")
 SCROLLS = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
+EDGE = "document.documentElement.clientWidth"
+SCALE = "picture => picture.getScreenCTM().a"
 MISSING = ("not-found",)
 RULES: dict[str, dict[str, object]] = {
     "light": {},
@@ -96,3 +98,32 @@ def test_hostile_texts_stay_texts(world: Exhibition, browser: Browser) -> None:
 
     every(world, browser, look)
     assert scripted == []
+
+
+def test_the_keys_can_all_be_read(world: Exhibition, browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    visit(world, page, "overview")
+    page.keyboard.press("?")
+    dialog, title, last, close = (
+        page.locator(name).bounding_box() or {}
+        for name in ("#keys", "#keys-title", "#keys dd:last-of-type", "#keys button")
+    )
+    assert title["y"] - dialog["y"] <= 30
+    assert close["y"] >= last["y"] + last["height"] + 8
+    page.close()
+
+
+def test_a_phone_shows_ways_and_words(world: Exhibition, browser: Browser) -> None:
+    """The rail, the shortcuts, what runs are about, and charts in letters of full size."""
+    context = browser.new_context(viewport={"width": 390, "height": 800}, java_script_enabled=False)
+    page = context.new_page()
+    visit(world, page, "runs")
+    right = page.evaluate(EDGE)
+    for link in page.locator(".rail nav a, .filters a").all():
+        box = link.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= right, link.text_content()
+    assert page.locator("td.about", has_text="month=2026-11").first.is_visible()
+    visit(world, page, "job")
+    assert page.locator("svg.chart").first.evaluate(SCALE) == 1
+    context.close()

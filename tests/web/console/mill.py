@@ -10,6 +10,7 @@ from typing import Any, Literal
 import koken
 from koken import AsyncContext, Context
 from koken.config import load
+from koken.executors import Command
 from koken.runtime.worker import Worker
 
 HOSTILE = "<script>alert(1)</script>"
@@ -84,6 +85,8 @@ def make(trouble: set[str]) -> koken.App:
     @app.job
     async def word(ctx: AsyncContext) -> Any:
         return await ctx.wait_signal("go")
+
+    app.job(Command("sh -c 'exit 3'"), name="command")
 
     @app.job
     def quiet() -> int:

@@ -89,7 +89,7 @@ async def test_a_token_is_shown_once(open_house: OpenHouse) -> None:
     assert (await http.get("/api/v1/runs", headers=mine)).status_code == 200
     page = await look(http, "/access/tokens", **ada)
     assert page.sentence == "1 token is good."
-    assert "read, start default now in 90 d" in page.rows[1]
+    assert "read, start default just now in 90 d" in page.rows[1]
     assert token not in page.source
     number = page.forms["/access/tokens/revoke"].values["token"]
     await press(http, "/access/tokens", "/access/tokens/revoke", {"token": number}, **ada)

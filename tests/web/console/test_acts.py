@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import httpx
 
 from koken.app import App
 from koken.engine import accesstokens
+from koken.model.states import State
+from koken.web.console import acts
 from koken.web.house import House
 from tests.support.moments import until
 from tests.web.console.mill import HOSTILE
@@ -53,9 +56,11 @@ async def test_from_a_failed_step_over_its_plan_to_success(
         http, f"{at}/plan/retry?step=load", {"step": "load", "reason": HOSTILE}, to=f"{at}/retry"
     )
     assert (got.status_code, got.headers["location"]) == (303, f"{at}?did=retry")
-    after = await page(http, f"{at}?did=retry")
-    assert "It goes again." in after.text
-    assert (await house.client.wait(run.id)).state == "succeeded"
+    whole = await house.client.wait(run.id)
+    assert whole.state == "succeeded"
+    assert "It goes again." not in (await page(http, f"{at}?did=retry")).text
+    assert acts.done(replace(whole, state=State.RUNNING), "retry") == "It goes again."
+    assert acts.done(whole, "rerun") == "Started anew: this is the new run."
     events = await page(http, f"{at}?tab=events")
     assert f"mira retry {HOSTILE}" in events.rows[-1]
     assert "script" not in events.tags

@@ -56,7 +56,7 @@ async def broken(house: House) -> AsyncIterator[httpx.AsyncClient]:
 @pytest.mark.parametrize(
     ("name", "status", "sentence", "text"),
     [
-        ("conflict", 409, "That is not possible as things stand.", "since 2026-03-01 09:12 UTC"),
+        ("conflict", 409, "That is not possible as things stand.", "since 2026-03-01 09:12:00 UTC"),
         ("away", 503, "The database does not answer.", "db.example:5432 gives no answer"),
         ("forbidden", 403, "You may not do that.", "kim may not operate in workspace 'acme'"),
         ("wrong", 422, "That does not fit, so nothing was done.", "day is no date"),

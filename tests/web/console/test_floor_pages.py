@@ -61,7 +61,7 @@ async def test_a_queue_is_paused_limited_and_goes_on(open_house: OpenHouse) -> N
     got = await press(http, at, f"{at}/pause", {"reason": "the crane is stuck"})
     assert (got.status_code, got.headers["location"]) == (303, at)
     page = await look(http, at)
-    assert page.sentence.startswith("default is paused by mira since ")
+    assert page.sentence.startswith("default has been paused by mira since ")
     assert page.sentence.endswith(": the crane is stuck; 0 runs wait.")
     await press(http, at, f"{at}/resume", {"reason": ""})
     await press(http, at, f"{at}/limits", {"limit": "4", "rate": "600/m", "reason": "quota"})
@@ -113,7 +113,7 @@ async def test_counts_are_of_the_own_workspace(open_house: OpenHouse) -> None:
     assert page.sentence == "You are in default, the only workspace that you see."
     assert "acme" not in page.text
     page = await look(http, "/workspaces?workspace=default", **otto)
-    assert page.sentence == "You are in default, one of 2 workspaces; nothing wants a hand."
+    assert page.sentence == "You are in default, one of 2 workspaces; no failure is open."
     assert page.links["acme"] == "/?workspace=acme"
     assert page.rows[1].startswith("acme failed 0 running 0 waiting 2 ")
     assert page.rows[1].endswith("read, start, operate")
@@ -159,7 +159,9 @@ async def test_locks(open_house: OpenHouse) -> None:
         assert got.status_code == 201, got.text
     page = await look(http, "/locks", **otto)
     assert page.sentence == "1 lock held; 2 runs wait for one."
-    assert page.rows[1].startswith(f"crane:{HOSTILE}lock of a job or a step lift 1 ready, since")
+    assert page.rows[1].startswith(
+        f"crane:{HOSTILE}lock of a job or a step lift 1 ready, has had it for "
+    )
     assert "2: lift 2, lift 3" in page.rows[1]
     assert "<script>alert" not in page.source
     asked = {"key": f"crane:{HOSTILE}", "kind": "lock"}
@@ -179,7 +181,7 @@ async def test_locks(open_house: OpenHouse) -> None:
     )
     assert (got.status_code, got.headers["location"]) == (303, "/locks")
     page = await look(http, "/locks", **otto)
-    assert "lift 2 ready, since" in page.rows[1]
+    assert "lift 2 ready, has had it for " in page.rows[1]
     chip = (await look(http, "/events", **otto)).links["unlock"]
     (_, row) = (await look(http, chip, **otto)).rows
     assert row.endswith("lift 1 it hangs")
@@ -198,7 +200,7 @@ async def test_events(open_house: OpenHouse) -> None:
     await start(http, "one")
     await control.cancel(house.db, 1, by="mira", reason="not now")
     page = await look(http, "/events")
-    assert page.sentence.startswith("The last change was cancel by mira, ")
+    assert page.sentence.startswith("mira made the last change ")
     assert page.rows[1].endswith("one 1 not now")
     assert HOSTILE in page.text
     assert "<script>alert" not in page.source

@@ -5,12 +5,14 @@ from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import httpx
+from starlette.datastructures import QueryParams
 
 from koken.views.drawingstyle import LOOKS, sheet
 from koken.views.drawingsvg import part
 from koken.views.graph import Edge, Graph, Node
 from koken.views.marks import Mark
 from koken.web.console.application import STATIC
+from koken.web.console.rungraph import pictured
 from koken.web.house import House
 from tests.web.console.mill import HOSTILE
 from tests.web.console.test_run_page import ended, page
@@ -64,6 +66,30 @@ def test_a_thousand_steps_fold_and_unfold() -> None:
     assert folded == ["files", *(f"resize_{no}" for no in range(11)), group, "resize_41"]
     whole = names(drawn(replace(graph, unfolded=frozenset({group}))))
     assert len(whole) == 1001
+
+
+def test_chains_fold_to_what_a_window_shows_and_unfold_one_by_one() -> None:
+    nodes = [
+        Node(name=f"c{row}_{no}", mark=DONE, run_id=1) for row in range(10) for no in range(30)
+    ]
+    nodes[4 * 30 + 12] = replace(nodes[4 * 30 + 12], mark=FAILED)
+    edges = tuple(
+        Edge(source=f"c{row}_{no}", target=f"c{row}_{no + 1}")
+        for row in range(10)
+        for no in range(29)
+    )
+    graph = Graph(title="chains 1", nodes=tuple(nodes), edges=edges)
+    found = pictured(graph, QueryParams(""), lambda node: f"?step={node.name}")
+    assert (found.steps, len(found.folded), sum(found.folded)) == (300, 11, 259)
+    shown = names(ET.fromstring(found.svg))
+    assert shown[:5] == ["c0_0", "c0_1", "… 26 more like c0_2", "c0_28", "c0_29"]
+    assert "c4_12" in shown
+    whole = pictured(
+        graph, QueryParams({"unfold": "… 26 more like c0_2"}), lambda node: f"?step={node.name}"
+    )
+    assert (len(whole.folded), sum(whole.folded)) == (10, 233)
+    assert "c0_17" in names(ET.fromstring(whole.svg))
+    assert whole.fold == "?#graph"
 
 
 async def test_steps_of_a_page_lead_to_themselves(mill_house: Mill) -> None:

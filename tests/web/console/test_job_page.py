@@ -1,16 +1,22 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
+import pytest
 
 from koken.engine import control
+from koken.model.duration import in_words
 from koken.model.schedule import Schedule
+from koken.model.states import State
 from koken.runtime.worker import Worker
+from koken.views.durations import Taken
 from koken.views.versions import Difference
-from koken.web.console import runbook
+from koken.web.console import jobpictures, runbook
 from koken.web.console.job import covered
+from koken.web.console.pages import environment
 from koken.web.house import House
 from tests.web.console.reading import Page
 from tests.web.console.sending import VIEWERS, sent
@@ -82,11 +88,8 @@ async def test_schedules_are_paused_and_resumed_with_a_reason(
     got = await sent(http, "/jobs/report", {"reason": HOSTILE}, "/jobs/report/pause")
     assert (got.status_code, got.headers["location"]) == (303, "/jobs/report")
     found = await page(http, "/jobs/report")
-    assert (
-        found.sentence == "report is paused by mira since now; it has never run."
-        or re.fullmatch(
-            r"report is paused by mira since \d+ s ago; it has never run\.", found.sentence
-        )
+    assert re.fullmatch(
+        r"report has been paused by mira for (a moment|\d+ s); it has never run\.", found.sentence
     )
     assert HOSTILE in found.text
     assert "<script>alert" not in found.source
@@ -227,7 +230,45 @@ def test_a_docstring_as_a_runbook() -> None:
     assert runbook.sections("") == []
     assert runbook.sections("No side effects: none.")[0].title == ""
     assert runbook.pieces("see https://x.example/a?b=1. javascript:x") == [
-        ("see ", False),
-        ("https://x.example/a?b=1", True),
-        (". javascript:x", False),
+        ("see ", ""),
+        ("https://x.example/a?b=1", "link"),
+        (". javascript:x", ""),
     ]
+    assert runbook.pieces("**Never** run `rm *` or ``a**b``: 2 ** 3 * 4 ** 5, **<b>** `") == [
+        ("Never", "strong"),
+        (" run ", ""),
+        ("rm *", "code"),
+        (" or ", ""),
+        ("a**b", "code"),
+        (": 2 ** 3 * 4 ** 5, ", ""),
+        ("<b>", "strong"),
+        (" `", ""),
+    ]
+
+
+def test_what_is_marked_in_a_docstring_is_escaped_first() -> None:
+    said = environment.from_string(
+        '{% from "jobparts.html" import said with context %}{{ said(text, pieces) }}'
+    )
+    assert said.render(text="**<b>** `<i>` <u>", pieces=runbook.pieces) == (
+        "<strong>&lt;b&gt;</strong> <code>&lt;i&gt;</code> &lt;u&gt;"
+    )
+
+
+@pytest.mark.parametrize("highest", [0.0, 0.004, 0.76, 4.0, 61.0, 7000.0, 900_000.0])
+def test_no_point_of_a_chart_is_above_its_highest_line(highest: float) -> None:
+    at = datetime(2026, 11, 30, tzinfo=UTC)
+    runs = [
+        Taken(
+            id=no, state=State.SUCCEEDED, at=at, seconds=seconds, peak_bytes=None, cpu_seconds=None
+        )
+        for no, seconds in enumerate((highest / 2, highest))
+    ]
+    drawn = jobpictures.chart(
+        runs, lambda each: each.seconds, jobpictures.LENGTHS, in_words, (None, None), UTC, "took"
+    )
+    lines = [float(y) for y in re.findall(r'<line class="rule"[^>]* y1="([\d.]+)"', drawn)]
+    points = [float(y) for y in re.findall(r'cy="([\d.]+)"', drawn)]
+    assert min(lines) <= min(points)
+    assert 2 <= len(lines) <= 6
+    assert "viewBox" not in drawn

@@ -47,7 +47,7 @@ async def test_jobs_stand_with_their_health_and_their_past(
     found = await page(http)
     assert found.sentence == "4 jobs: 1 failing."
     rows = {row.split()[2]: row for row in found.rows[1:]}
-    assert "✕ failing since" in rows["broken"]
+    assert "✗ failing for " in rows["broken"]
     assert "the last 1 run: 1 failed" in rows["broken"]
     assert "✓ healthy by hand default" in rows["greet"]
     assert "the last 1 run: 1 succeeded" in rows["greet"]
@@ -56,7 +56,7 @@ async def test_jobs_stand_with_their_health_and_their_past(
     assert re.search(r"never ran in \d+ (h|min) reports data$", rows["report"])
     assert found.links["report"] == "/jobs/report"
     assert found.links["money 1"] == "/jobs?q=tag%3Amoney"
-    assert found.links["✕ failing 1"] == "/jobs?q=state%3Afailing"
+    assert found.links["✗ failing 1"] == "/jobs?q=state%3Afailing"
 
 
 async def test_the_list_is_narrowed_by_what_is_asked(house: House, http: httpx.AsyncClient) -> None:

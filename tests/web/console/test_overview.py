@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 
+import koken
 from koken.engine import queues
+from koken.views.overview import overview
 from koken.web.house import House
 from tests.web import company
 from tests.web.console.reading import Page
@@ -47,7 +50,9 @@ async def test_a_failure_stands_until_somebody_closes_it(
         await house.client.wait(run)
     found = await page(http)
     assert found.sentence == "1 thing needs a hand; 2 runs today, 100% of the last 24 h failed."
-    assert "✗ failed broken OSError: no space left after 2 tries now Plan Why All 2" in said(found)
+    assert "✗ failed broken OSError: no space left after 2 tries just now Plan Why All 2" in said(
+        found
+    )
     assert found.links["broken"] == f"/runs/{run.id}"
     assert found.links["All 2"] == "/runs?q=job%3Abroken%20state%3Afailed"
     await house.client.acknowledge(run, reason="seen")
@@ -57,7 +62,7 @@ async def test_a_failure_stands_until_somebody_closes_it(
 
 def said(found: Page) -> str:
     """The lines that need a hand, whatever second it is."""
-    return " | ".join(found.rows).replace("1 s ago", "now").replace("2 s ago", "now")
+    return " | ".join(found.rows).replace("1 s ago", "just now").replace("2 s ago", "just now")
 
 
 async def test_runs_that_nobody_takes_are_told_by_queue(
@@ -107,3 +112,26 @@ async def test_a_world_with_everything_that_goes_wrong(
         assert line in lines
     assert found.sentence.startswith("14 things need a hand; ")
     assert "<script>alert" not in found.source
+
+
+async def test_what_comes_next_is_to_come(open_house: Callable[..., Any]) -> None:
+    """Also where a schedule's time has passed and no worker has seen to it yet."""
+    app = koken.App("often")
+
+    @app.job(schedule=["every 5 seconds", "0 2 * * *"])
+    def poll() -> None: ...
+
+    house, _ = await open_house(program=app)
+    await house.client.link.publish(app.registry.get("poll"), "mira")
+    for passed in ("3 s", "50 s"):
+        async with house.db.transaction() as tx:
+            await tx.execute(
+                f"update koken.schedule set next_at = koken.now() - interval '{passed}'"
+                " where expression = 'every 5 seconds'"
+            )
+        before = datetime.now(UTC)
+        found = await overview(house.views, workspace="default", midnight=before)
+        assert [(each.jobs, each.count) for each in found.next] == [(["poll"], 1), (["poll"], 1)]
+        first, night = (each.at for each in found.next)
+        assert before < first < before + timedelta(seconds=30)
+        assert night > first

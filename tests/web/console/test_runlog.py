@@ -148,3 +148,12 @@ async def test_lines_come_as_they_are_printed(mill_house: Mill, database_url: st
     assert texts(got.text) == ["row 2", "row 3"]
     sifted = await http.get(f"/runs/{run.id}/log/live?after=0&log_q=row 1")
     assert texts(sifted.text) == ["row 1"]
+
+
+async def test_a_command_that_fails_in_silence_has_its_reason_in_the_log(mill_house: Mill) -> None:
+    house, http = mill_house
+    run = await ended(house, "command")
+    lines = await house.client.logs(run.id)
+    assert [line.text for line in lines] == ["CommandFailed: exit status 3"]
+    found = await page(http, f"/runs/{run.id}")
+    assert "error CommandFailed: exit status 3" in found.text

@@ -97,7 +97,7 @@ async def test_a_pause_a_resume_and_a_run(open_house: OpenHouse) -> None:
     got = await press(http, at, f"{at}/pause", {"reason": "the disk is full"})
     assert (got.status_code, got.headers["location"]) == (303, at)
     told = (await look(http, at)).sentence
-    assert told.startswith("report is paused by mira since ")
+    assert told.startswith("report has been paused by mira since ")
     assert told.endswith(": the disk is full; it does not fire.")
     await press(http, at, f"{at}/resume")
     assert (await look(http, at)).sentence.startswith("report fires ")
@@ -207,7 +207,7 @@ async def test_addresses_that_lead_nowhere(open_house: OpenHouse) -> None:
     assert (await http.get(f"{at}/backfill?since=x&until=y")).status_code == 422
     assert (await http.get(f"{at}/backfill?since=2026-01-01&until=9999-12-31")).status_code == 422
     await change(house, "update koken.schedule set retired_at = koken.now()")
-    assert "has this schedule no more" in (await look(http, at)).sentence
+    assert "gave this schedule up" in (await look(http, at)).sentence
     assert (await http.get(f"{at}/backfill?since=2026-01-01&until=2026-01-02")).status_code == 409
 
 

@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+import html
+import re
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import httpx
+from pydantic import BaseModel
 
+import koken
 from koken.web.house import House
 from tests.web.console.reading import Page
 from tests.web.console.sending import sent
@@ -80,8 +86,8 @@ async def test_problems_stand_beside_the_fields_with_what_was_typed(
     assert "s3cr3t" not in got.text
     assert "<script>alert" not in got.text
     text = Page(got.text).text
-    assert "✕ 'high' is not a whole number" in text
-    assert "✕ is empty: choose a date and a time" in text
+    assert "✗ 'high' is not a whole number" in text
+    assert "✗ is empty: choose a date and a time" in text
     assert "password: a value that is never shown, and so has to be given again." in text
     got = await sent(
         http,
@@ -90,8 +96,81 @@ async def test_problems_stand_beside_the_fields_with_what_was_typed(
     )
     assert 'value="soon"' in got.text
     assert 'value="Ada"' in got.text
-    assert "✕ 'soon' is not a date (YYYY-MM-DD)" in Page(got.text).text
-    assert 'id="problem-customer.number">✕ is missing' in got.text
+    assert "✗ 'soon' is not a date (YYYY-MM-DD)" in Page(got.text).text
+    assert 'id="problem-customer.number">✗ is missing' in got.text
+
+
+async def test_all_problems_are_told_at_once(house: House, http: httpx.AsyncClient) -> None:
+    """What cannot be read, what its type refuses, what is missing, and the options."""
+    await known(house, "report")
+    form = {
+        "a.day": "soon",
+        "g.customer": "1",
+        "a.customer.number": "seven",
+        "o.priority": "high",
+    }
+    got = await sent(http, "/jobs/report/start", form)
+    told = re.findall(r'id="problem-([^"]*)">✗ ([^<]*)<', got.text)
+    assert [(place, html.unescape(text)) for place, text in told] == [
+        ("day", "'soon' is not a date (YYYY-MM-DD)"),
+        ("customer.name", "is missing"),
+        ("customer.number", "'seven' is not a whole number"),
+        ("priority", "'high' is not a whole number"),
+    ]
+
+
+class Place(BaseModel):
+    """Where somebody lives."""
+
+    street: str = "Main Street"
+    no: int = 1
+
+
+class Person(BaseModel):
+    """Fields in an order that is neither that of length nor that of letters."""
+
+    name: str
+    age: int
+    address: Place = Place()
+    tags: list[str] = []
+    others: list[Place] = []
+
+
+SOMEBODY = Person(name="x", age=1)
+
+
+async def test_fields_stand_in_the_order_of_declaration(open_house: Callable[..., Any]) -> None:
+    """In forms, also of what another program declares, and where a run's arguments are shown."""
+    app = koken.App("people")
+
+    @app.job
+    def register(zone: str, person: Person, at: Person = SOMEBODY) -> None: ...
+
+    house, http = await open_house(program=app)
+    await house.client.link.publish(app.registry.get("register"), "mira")
+    source = (await http.get("/jobs/register/start")).text
+    names = [part.split('"')[0] for part in source.split('name="a.')[1:]]
+    fields = ("name", "age", "address.street", "address.no", "tags", "others")
+    assert names == [
+        "zone",
+        *(f"person.{each}" for each in fields),
+        *(f"at.{each}" for each in fields),
+    ]
+    whole = html.unescape((await http.get("/jobs/register/start?as=json")).text)
+    assert re.findall(r'^ +"(\w+)":', whole, re.MULTILINE) == [
+        "zone", "person", "at", "name", "age", "address", "street", "no", "tags", "others",
+    ]  # fmt: skip
+    ann = Person(name="Ann", age=7, others=[Place(no=3)])
+    run = await house.client.start(app.registry.get("register"), zone="CET", person=ann)
+    text = Page((await http.get(f"/runs/{run.id}")).text).text
+    assert (
+        'zone=CET person={"name":"Ann","age":7,"address":{"street":"Main Street","no":1},'
+        '"tags":[],"others":[{"street":"Main Street","no":3}]}'
+    ) in text
+    assert list((await house.client.get(run)).args) == ["zone", "person", "at"]
+    values = html.unescape((await http.get(f"/runs/{run.id}?tab=values")).text)
+    places = [values.index(f'"{name}": ') for name in ("zone", "person", "name", "age", "address")]
+    assert places == sorted(places)
 
 
 async def test_options_of_a_start(house: House, http: httpx.AsyncClient) -> None:
@@ -120,7 +199,7 @@ async def test_options_of_a_start(house: House, http: httpx.AsyncClient) -> None
     assert "delay is 'soon'; write it as" in Page(got.text).text
     got = await sent(http, "/jobs/greet/start", {"o.overlap": "refuse"})
     assert got.status_code == 409
-    assert f"Run {run.id} stands in the way" in Page(got.text).text
+    assert f"Run {run.id} has stood in the way for " in Page(got.text).text
 
 
 async def test_arguments_as_json(house: House, http: httpx.AsyncClient) -> None:
@@ -171,6 +250,6 @@ async def test_a_job_of_another_program_has_a_form_too(
     assert source.index('name="a.b"') < source.index('name="a.aa"')
     assert "<script>alert" not in source
     got = await sent(http, "/jobs/other/start", {"a.b": "", "a.aa": ""})
-    assert 'id="problem-b">✕ is missing' in got.text
+    assert 'id="problem-b">✗ is missing' in got.text
     assert (await sent(http, "/jobs/other/start", {"a.b": "4"})).status_code == 303
     assert 'name="json"' in (await http.get("/jobs/open/start")).text

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import httpx
+import pytest
 
 from koken.model.states import State
 from koken.views import timeline as view
@@ -47,8 +48,24 @@ def test_attempts_and_waits_have_their_places_and_are_told_in_words() -> None:
         (25, "02:00:05"),
         (50, "02:00:10"),
         (75, "02:00:15"),
-        (100, "now"),
+        (100, "02:00:20"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("length", "live", "told"),
+    [
+        (0.0, False, ["02:00:00"]),
+        (0.016, False, ["02:00:00", "+5 ms", "+10 ms"]),
+        (0.67, True, ["02:00:00", "+200 ms", "+400 ms", "+600 ms", "now"]),
+        (4.9, False, ["02:00:00", "+1.0 s", "+2.0 s", "+3.0 s", "+4.0 s"]),
+    ],
+)
+def test_what_was_short_has_round_lengths_in_the_units_of_its_steps(
+    length: float, live: bool, told: list[str]
+) -> None:
+    drawn = chart(Timeline(start=at(0), end=at(length), live=live, bars=()), at(length), UTC)
+    assert [tick.text for tick in drawn.ticks] == told
 
 
 def test_of_many_steps_those_that_failed_or_go_have_rows() -> None:

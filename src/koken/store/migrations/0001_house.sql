@@ -181,7 +181,8 @@ create table koken.run (
   tolerate_bad       int,                        -- or when more than so many ended badly
   undoes_id          bigint,                     -- the run whose work it undoes
   origin_id          bigint,                     -- the run that a person made it from
-  origin_verb        text
+  origin_verb        text,
+  idle               interval                    -- between its ends and when people let it go again; null: never
 ) with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,
         autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.02);
 

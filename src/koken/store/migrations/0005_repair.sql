@@ -7,6 +7,12 @@ create function koken.open_below(p_id bigint, p_made int) returns int language s
 return case when p_made is not null then (
   select count(*)::int from koken.run c where c.parent_id = p_id and c.finished_at is null and c.open_needs is null) end;
 
+-- How long a run has not gone since it began, now that it goes again: before, and since it ended.
+create function koken.idle_with(p_before interval, p_started_at timestamptz, p_ended_at timestamptz)
+returns interval language sql stable
+return case when p_started_at is not null then
+  coalesce(p_before, interval '0') + (koken.now() - coalesce(p_ended_at, koken.now())) end;
+
 -- Counts one more that goes below a run. A body that waits for one of its runs has to see the next that
 -- ends, whichever that is; what is made of steps or items, or is to end, waits for all of them.
 create function koken.count_open(p_parent_id bigint) returns void language sql as $$
@@ -55,6 +61,7 @@ begin
       update koken.run u
          set state = fresh, attempt = 0, infra_attempt = 0, error = null, result = null, progress = null,
              progress_text = null, finished_at = null, acknowledged_at = null, acknowledged_by = null,
+             idle = koken.idle_with(u.idle, u.started_at, r.finished_at),
              cancel_requested_at = null, wait_cause = null, wait_for = null, wake_at = null,
              has_locks = (fresh = 'blocked'), rank = koken.now() + u.priority * interval '60 s',
              overlap_scope = r.overlap_scope, start_deadline_at = koken.now() + v.start_timeout,
@@ -191,6 +198,7 @@ begin
          wait_cause = null, wait_for = null, wake_at = null, attempt = b.attempt, max_attempts = b.max_attempts,
          infra_attempt = 0, error = null, result = null, progress = null, progress_text = null,
          finished_at = null, acknowledged_at = null, acknowledged_by = null, cancel_requested_at = null,
+         idle = koken.idle_with(r.idle, r.started_at, r.finished_at),
          start_deadline_at = case when b.closes > koken.now() then b.closes end, deadline_at = null,
          overlap_scope = null, origin_id = null, origin_verb = null, wake_below = case when b.anew then 0 end, tolerate_bad = null,
          made = case when b.anew then nullif((
@@ -301,6 +309,7 @@ begin
   select * into u from koken.run where id = p_id for update;
   update koken.run
      set settle = state, state = 'ready', finished_at = null, wake_below = 0,
+         idle = koken.idle_with(idle, started_at, finished_at),
          open_children = koken.open_below(id, made) + 1,
          rank = koken.now() + priority * interval '60 s'
    where id = u.parent_id and state in ('failed', 'cancelled');

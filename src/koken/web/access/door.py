@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Annotated, Any
 from urllib.parse import quote, unquote
 
-from fastapi import Depends, Request
+from fastapi import Depends, HTTPException, Request
 
 from koken.errors import Forbidden, NotFound, NotSignedIn
 from koken.model.credentials import TOKEN
@@ -24,6 +25,8 @@ WORKSPACE = "koken_workspace"
 SAFE = ("GET", "HEAD", "OPTIONS")
 YEAR = 365 * 86400
 KEPT = "koken.visit"
+SENT_BY_NO_FORM = re.compile(r"application/([a-z0-9!#$&^_.-]+\+)?json")
+"""JSON: a browser asks us before a page of another site may send that, and we do not agree."""
 
 
 async def visit(request: Request) -> Visit:
@@ -112,18 +115,19 @@ async def refuse_forged(request: Request, house: House, proof: str) -> None:
     """Refuse a change that a page of somebody else's may have sent in this person's name.
 
     A browser adds their cookie to whatever a page sends here. So a form brings back what only our
-    pages know; the API also takes JSON, which no foreign page can send. Raises ``Forbidden``.
+    pages know; the API also takes JSON, which no foreign page can send. Raises ``Forbidden``, and
+    an ``HTTPException`` for what is no JSON.
     """
     if not origin.is_ours(request, house.web):
         raise Forbidden("this was sent by a page of another site; nothing was done")
     given = request.headers.get("koken-csrf")
     if given is None and is_api(request):
         media = request.headers.get("content-type", "application/json").partition(";")[0]
-        if media.strip().lower() == "application/json":
-            return
-        raise Forbidden(
-            "send JSON with Content-Type: application/json, or a token; nothing was done"
-        )
+        if not SENT_BY_NO_FORM.fullmatch(media.strip().lower()):
+            raise HTTPException(
+                415, "send JSON with Content-Type: application/json, or a token; nothing was done"
+            )
+        return
     if not seals.same(given if given is not None else await from_form(request), proof):
         raise Forbidden(
             "this form is from an earlier visit, or from elsewhere; nothing was done. "

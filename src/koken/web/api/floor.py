@@ -42,6 +42,7 @@ class QueueAsked(Reasoned):
         None, description="Starts: a number a second, or `10/s`, `600/m`, `1000/h`; null: any."
     )
     burst: int = Field(1, ge=1, le=MOST, description="Starts that may come at once.")
+    create: bool = Field(False, description="Make the queue, where nobody has named it yet.")
 
 
 @router.get("/queues", summary="List queues", responses={200: {"model": Listed[QueueShown]}})
@@ -61,7 +62,7 @@ async def get_queue(queue: Name, visit: Reading, everywhere: Everywhere = False)
     "/queues/{queue}", summary="Set the limits of a queue", responses={200: {"model": QueueShown}}
 )
 async def set_queue(queue: Name, visit: Operating, body: QueueAsked) -> Response:
-    """Makes the queue where nobody has named it yet. For those who may operate everywhere."""
+    """`create` makes one that nobody has named yet. For those who may operate everywhere."""
     visit.need_everywhere(Right.OPERATE, "queues")
     try:
         checks.name(queue, "queue")
@@ -70,6 +71,8 @@ async def set_queue(queue: Name, visit: Operating, body: QueueAsked) -> Response
     given = body.model_fields_set
     if not given & {"limit", "rate"}:
         raise InvalidArguments("give limit or rate", {"limit": "give it, or rate"})
+    if not body.create:
+        await queue_named(visit, queue, visit.workspace)
     await engine.set_limits(
         visit.db,
         queue,

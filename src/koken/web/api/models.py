@@ -90,6 +90,9 @@ class RunShown(Shown):
     created_at: AwareDatetime
     started_at: AwareDatetime | None
     ended_at: AwareDatetime | None
+    idle: float = Field(
+        description="Seconds between its ends and when people let it go again: not at work."
+    )
     acknowledged_by: str | None
     url: str = Field(description="Its page in the console.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 from urllib.parse import urlencode
 
@@ -48,6 +48,8 @@ DONE = {
     "signal": "Sent.",
 }
 """What is said once it is done."""
+PASSING = ("cancel", "retry", "skip", "resolve", "signal")
+"""Verbs of which that is true only until the run has ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +98,11 @@ class Told:
     problem: str = ""
     refused: bool = False
     """Whether it cannot be done as things stand."""
+
+
+def done(run: Run[Any], verb: str) -> str:
+    """What is said of a verb that was just carried out, as long as it is true."""
+    return "" if run.state.ended and verb in PASSING else DONE.get(verb, "")
 
 
 def acts_of(visit: Visit, run: Run[Any], rows: Sequence[StepRow]) -> list[Act]:
@@ -189,7 +196,10 @@ def value(text: str, what: str) -> Any:
 async def tell(
     visit: Visit, run: Run[Any], rows: Sequence[StepRow], verb: str, given: Given, now: datetime
 ) -> Told:
-    """The plan of a verb in words; what cannot be done says why."""
+    """The plan of a verb in words; what cannot be done says why.
+
+    ``now`` is in the reader's zone.
+    """
     if verb == "fork" and not given.step:
         failed = failures(rows)
         given = replace(given, step=(failed or rows)[0].name if rows else "")
@@ -217,7 +227,9 @@ async def tell(
     except KokenError as error:
         return replace(told, problem=str(error), refused=True)
     held = [(lock.key, lock.held_by) for lock in plan.locks if lock.held_by is not None]
-    return replace(told, lines=lines(plan, now), held=held, needs_force=plan.needs_force)
+    return replace(
+        told, lines=lines(plan, now, now.tzinfo), held=held, needs_force=plan.needs_force
+    )
 
 
 def choices(run: Run[Any], rows: Sequence[StepRow], verb: str) -> list[str]:
@@ -246,14 +258,14 @@ def plainly(run: Run[Any], verb: str) -> list[tuple[str, Sequence[str]]]:
             ("keeps", ["what it has done outside stays as it is"])]  # fmt: skip
 
 
-def lines(plan: Plan, now: datetime) -> list[tuple[str, Sequence[str]]]:
+def lines(plan: Plan, now: datetime, zone: tzinfo | None) -> list[tuple[str, Sequence[str]]]:
     """A plan, line by line with its labels."""
     found: list[tuple[str, Sequence[str]]] = []
-    again = [once_more(each, plan, now) for each in plan.again[: plans.MOST]]
+    again = [once_more(each, plan, now, zone) for each in plan.again[: plans.MOST]]
     if len(plan.again) > plans.MOST:
         again.append(f"and {len(plan.again) - plans.MOST:,} more")
     found.append(("runs again", again))
-    then = [": ".join(filter(None, [each.step, "; ".join(plans.more(each, plan, now))]))
+    then = [": ".join(filter(None, [each.step, "; ".join(plans.more(each, plan, now, zone))]))
             for each in plan.then[: plans.NAMED]]  # fmt: skip
     found.append(("then", [plans.few(then, len(plan.then), ", ")] if then else []))
     keeps = plans.few(plan.keeps[: plans.NAMED], len(plan.keeps), ", ")
@@ -272,8 +284,8 @@ def lines(plan: Plan, now: datetime) -> list[tuple[str, Sequence[str]]]:
     return [(name, [words.plain(each) for each in texts]) for name, texts in found if texts]
 
 
-def once_more(each: Again, plan: Plan, now: datetime) -> str:
+def once_more(each: Again, plan: Plan, now: datetime, zone: tzinfo | None) -> str:
     """``load: idempotent; inputs as recorded at 23:58: files (209)``."""
-    said = [each.effect.value if each.effect else "", plans.about(each, plan, now)]
+    said = [each.effect.value if each.effect else "", plans.about(each, plan, now, zone)]
     told = "; ".join(text for text in said if text)
     return f"{plans.called(each, plan)}: {told}" if told else plans.called(each, plan)

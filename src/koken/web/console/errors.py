@@ -29,7 +29,7 @@ from koken.errors import (
 from koken.store.failures import concerns_data
 from koken.views import overview
 from koken.web.access import door
-from koken.web.console.pages import RAIL, page
+from koken.web.console.pages import RAIL, exact, page, zone_of
 from koken.web.house import House
 from koken.web.masking import without_values
 from koken.web.visit import Visit
@@ -191,7 +191,7 @@ def conflict(request: Request, error: Conflict) -> Told:
     links = []
     if error.held_by is not None:
         links.append((f"/runs/{error.held_by}", f"Run {error.held_by}, which stands in the way"))
-    since = f"It does so since {error.since:%Y-%m-%d %H:%M} UTC." if error.since else ""
+    since = f"It has done so since {exact(error.since, zone_of(request))}." if error.since else ""
     return Told(
         status=error.status,
         title="That is not possible as things stand.",

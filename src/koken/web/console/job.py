@@ -9,7 +9,6 @@ from itertools import islice
 from typing import Any
 
 from fastapi import APIRouter, Request
-from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from koken.engine import schedules as told_schedules
@@ -21,7 +20,6 @@ from koken.model.steps import StepSpec
 from koken.views import catalog, versions
 from koken.views.agenda import verdict
 from koken.views.catalog import ScheduleRow
-from koken.views.drawingsvg import part
 from koken.views.durations import durations
 from koken.views.graph import Graph, Node, graph_of_steps
 from koken.views.jobfacts import JobFacts, declared, job_facts
@@ -32,6 +30,7 @@ from koken.web.access.door import Operating, Reading
 from koken.web.console import forms, jobpictures, jobwords, runbook
 from koken.web.console.jobwords import times
 from koken.web.console.pages import page, zone_of
+from koken.web.console.rungraph import pictured
 from koken.web.masking import MASK, given, masked, secret, spelled
 from koken.web.pictures import picture
 from koken.web.visit import Visit
@@ -105,7 +104,9 @@ async def job(request: Request, visit: Reading, name: str) -> HTMLResponse:
         day_told=jobpictures.day_told,
         day_link=lambda day: jobpictures.day_link(name, day),
         steps=len(facts.spec["steps"]),
-        graph=Markup(part(graph_of(facts), leads=nowhere)) if facts.spec["steps"] else "",
+        graph=pictured(graph_of(facts), request.query_params, nowhere)
+        if facts.spec["steps"]
+        else None,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, tzinfo
+from math import ceil
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -27,7 +28,8 @@ LOWEST, LOW, HIGH = 4, 9, 16
 BAR, TALL = 10, 64
 """Width of an outcome in a job's strip, and the height of the longest."""
 DAY, BETWEEN = 12, 3
-WIDE, SIDE, TOP, CHART = 720, 64, 8, 150
+SIDE, TOP, CHART = 15.0, 14, 150
+"""Of a chart: percents of its width for the scale, and heights; so its words never shrink."""
 MOST_LINES = 4
 LENGTHS = (
     *(unit * count for unit in (0.001, 0.01, 0.1) for count in (1, 2, 5)),
@@ -141,9 +143,9 @@ def chart(
     label: str,
 ) -> Markup:
     """Points over time, the median as a line, what 95 of 100 stay below as a band."""
-    highest = max([value(each) for each in runs] + [expected[1] or 0.0]) * 1.05
-    step = next((each for each in steps if highest / each <= MOST_LINES), highest / MOST_LINES)
-    top = max(highest, step)
+    highest = max([value(each) for each in runs] + [expected[1] or 0.0])
+    step = next((each for each in steps if highest / each <= MOST_LINES), highest / MOST_LINES or 1)
+    top = step * max(ceil(highest / step), 1)
     first, last = runs[0].at, runs[-1].at
     span = (last - first).total_seconds() or 1.0
 
@@ -152,12 +154,12 @@ def chart(
 
     points = Markup("").join(
         Markup(
-            '<circle class="look-{}" cx="{:.1f}" cy="{:.1f}" r="2.6"><title>{}</title></circle>'
+            '<circle class="look-{}" cx="{:.1f}%" cy="{:.1f}" r="2.6"><title>{}</title></circle>'
         ).format(
             "failed" if each.state is State.FAILED else "succeeded",
-            SIDE + (WIDE - SIDE - 8) * (each.at - first).total_seconds() / span
+            SIDE + 1 + (98 - SIDE) * (each.at - first).total_seconds() / span
             if len(runs) > 1
-            else (SIDE + WIDE) / 2,
+            else (SIDE + 100) / 2,
             y_of(value(each)),
             f"run {each.id}: {said(value(each))}",
         )
@@ -165,19 +167,18 @@ def chart(
     )
     lines = Markup("").join(
         Markup(
-            '<path class="rule" d="M{0} {1:.1f}H{2}"/>'
-            '<text class="tick end" x="{3}" y="{4:.1f}">{5}</text>'
-        ).format(SIDE, y_of(at), WIDE, SIDE - 6, y_of(at) + 4, said(at) if at else "0")
-        for at in (step * line for line in range(int(top / step) + 1))
+            '<line class="rule" x1="{0}%" x2="100%" y1="{1:.1f}" y2="{1:.1f}"/>'
+            '<text class="tick end" x="{2}%" y="{3:.1f}">{4}</text>'
+        ).format(SIDE, y_of(at), SIDE - 1, y_of(at) + 4, said(at) if at else "0")
+        for at in (step * line for line in range(round(top / step) + 1))
     )
     return Markup(
-        '<svg class="chart" role="img" aria-label="{0}" viewBox="0 0 {1} {2}"><title>{0}</title>'
-        "{3}{4}{5}"
-        '<text class="tick" x="{6}" y="{7}">{8}</text>'
-        '<text class="tick end" x="{1}" y="{7}">{9}</text></svg>'
+        '<svg class="chart" role="img" aria-label="{0}" width="100%" height="{1}">'
+        "<title>{0}</title>{2}{3}{4}"
+        '<text class="tick" x="{5}%" y="{6}">{7}</text>'
+        '<text class="tick end" x="100%" y="{6}">{8}</text></svg>'
     ).format(
         label,
-        WIDE,
         TOP + CHART + 20,
         lines,
         expectation(expected, y_of),
@@ -197,9 +198,9 @@ def expectation(
     if median is None or p95 is None:
         return Markup("")
     return Markup(
-        '<rect class="band" x="{0}" y="{1:.1f}" width="{2}" height="{3:.1f}"/>'
-        '<path class="median" d="M{0} {4:.1f}H{5}"/>'
-    ).format(SIDE, y_of(p95), WIDE - SIDE, y_of(0) - y_of(p95), y_of(median), WIDE)
+        '<rect class="band" x="{0}%" y="{1:.1f}" width="{2}%" height="{3:.1f}"/>'
+        '<line class="median" x1="{0}%" x2="100%" y1="{4:.1f}" y2="{4:.1f}"/>'
+    ).format(SIDE, y_of(p95), 100 - SIDE, y_of(0) - y_of(p95), y_of(median))
 
 
 def calendar(job: str, days: Sequence[Day]) -> Markup:

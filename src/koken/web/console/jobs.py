@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from koken.engine.stars import star
 from koken.errors import InvalidArguments
+from koken.model.states import State
 from koken.views import words
 from koken.views.jobfacts import job_facts
 from koken.views.joblines import Health, JobPage, job_page
@@ -28,10 +29,10 @@ MOST_TAGS = 24
 WORDS = re.compile(r'(?:"[^"]*"?|[^\s"])+')
 """What a query is made of: words, with what stands in quotes as a part of one."""
 LOOKS: Mapping[Health, tuple[str, str]] = {
-    Health.FAILING: ("failed", "✕"),
+    Health.FAILING: ("failed", State.FAILED.glyph),
     Health.LATE: ("retry", "◔"),
     Health.PAUSED: ("waiting", "‖"),
-    Health.ACKNOWLEDGED: ("acknowledged", "✕"),
+    Health.ACKNOWLEDGED: ("acknowledged", State.FAILED.glyph),
     Health.NEW: ("idle", "·"),
     Health.HEALTHY: ("succeeded", "✓"),
 }

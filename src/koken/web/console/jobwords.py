@@ -99,7 +99,7 @@ def runs_when(schedules: Sequence[ScheduleRow], now: datetime) -> str:
     going = [row for row in schedules if row.paused_at is None]
     if not going:
         row = schedules[0]
-        return f"is paused by {row.paused_by} since {words.ago(row.paused_at, now)}"
+        return f"has been paused by {row.paused_by} {words.so_long(row.paused_at, now)}"
     first = min((row.next_at for row in going if row.next_at), default=None)
     if first is None:
         following = "and is due never again"
@@ -165,10 +165,10 @@ def took(strip: Strip) -> str:
 
 
 def health(line: JobLine, now: datetime) -> str:
-    """A job's health in words: ``failing since 3 h ago``."""
+    """A job's health in words: ``failing for 3 h``."""
     if line.health is Health.FAILING:
         first = failing_since(line.strip)
-        return f"failing since {words.ago(first.ended_at, now)}" if first else "failing"
+        return f"failing {words.so_long(first.ended_at, now)}" if first else "failing"
     if line.health is Health.NEW and not line.strip:
         return "never ran"
     if line.health is Health.LATE and line.next_at is not None and line.next_at < now:

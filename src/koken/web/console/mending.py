@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -22,7 +22,7 @@ from koken.web.acting import RIGHTS, cancel
 from koken.web.console import run as pages
 from koken.web.console.acts import VERBS, Given, tell, wanted
 from koken.web.console.forms import reason, text
-from koken.web.console.pages import page
+from koken.web.console.pages import page, zone_of
 from koken.web.visit import Visit
 
 router = APIRouter()
@@ -38,7 +38,7 @@ async def plan(request: Request, number: str, verb: str, visit: Someone) -> Resp
         await steps(there.views, run),
         verb,
         given(request.query_params),
-        datetime.now(UTC),
+        datetime.now(zone_of(request)),
     )
     return page(request, there, "plan.html", told=told, run=run)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse
 
 from koken.model.duration import in_words
 from koken.model.rights import Right
+from koken.model.run import Run
 from koken.views import words
 from koken.web.console.live import SEEN
 from koken.web.visit import Visit
@@ -72,6 +73,15 @@ def ago(instant: datetime | None, now: datetime, zone: tzinfo) -> Markup:
     )
 
 
+def so_long(instant: datetime | None, now: datetime, zone: tzinfo) -> Markup:
+    """For how long something has been so, as people say it, exact in its title; kept true too."""
+    if instant is None:
+        return Markup("–")
+    return Markup('<time datetime="{}" title="{}" data-so-long>{}</time>').format(
+        instant.isoformat(), exact(instant, zone), words.so_long(instant, now)
+    )
+
+
 def clock(instant: datetime | None, zone: tzinfo, shape: str = "%H:%M:%S") -> Markup:
     """An instant in the reader's zone, exact in its title."""
     if instant is None:
@@ -79,6 +89,22 @@ def clock(instant: datetime | None, zone: tzinfo, shape: str = "%H:%M:%S") -> Ma
     return Markup('<time datetime="{}" title="{}">{}</time>').format(
         instant.isoformat(), exact(instant, zone), f"{instant.astimezone(zone):{shape}}"
     )
+
+
+def lasting(seconds: float, now: datetime, zone: tzinfo) -> Markup:
+    """How long something goes by now, when it began in its title; a script counts on."""
+    began = now - timedelta(seconds=seconds)
+    return Markup('<time datetime="{}" title="since {}" data-since>{}</time>').format(
+        began.isoformat(), exact(began, zone), length(seconds)
+    )
+
+
+def took(run: Run[Any], now: datetime, zone: tzinfo) -> str:
+    """How long a run was at work, or is by now."""
+    told, began = words.took(run, now), words.begun(run)
+    if run.ended_at is not None or began is None or told == "–":
+        return told
+    return lasting((now - began).total_seconds(), now, zone)
 
 
 def length(seconds: float | None) -> str:
@@ -116,8 +142,9 @@ def page(
 ) -> HTMLResponse:
     """A page. ``live`` is the topic whose change refreshes it, as ``/live`` takes it.
 
-    Templates have ``request``, ``visit``, ``now``, ``zone``, and the functions ``ago(instant)``
-    and ``clock(instant, shape)`` that know these.
+    Templates have ``request``, ``visit``, ``now``, ``zone``, and the functions ``ago(instant)``,
+    ``so_long(instant)``, ``clock(instant, shape)``, ``lasting(seconds)`` and ``took(run)`` that
+    know these.
     """
     now = datetime.now(UTC)
     zone = zone_of(request)
@@ -129,7 +156,10 @@ def page(
         live=live,
         live_seen=request.scope.get(SEEN, {}).get(live, ""),
         ago=lambda instant: ago(instant, now, zone),
+        so_long=lambda instant: so_long(instant, now, zone),
         clock=lambda instant, shape="%H:%M:%S": clock(instant, zone, shape),
+        lasting=lambda seconds: lasting(seconds, now, zone),
+        took=lambda run: took(run, now, zone),
         exact=lambda instant: exact(instant, zone),
         **values,
     )

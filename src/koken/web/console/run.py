@@ -13,6 +13,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from koken.errors import KokenError, Refused
+from koken.model.fields import arranged
 from koken.model.plan import Plan
 from koken.model.rights import Right
 from koken.model.run import Run
@@ -21,6 +22,7 @@ from koken.model.steps import StepSpec
 from koken.views import belongings, events, marks, openquestions, relatives, runs, treelogs, words
 from koken.views import timeline as times
 from koken.views.cause import Cause
+from koken.views.jobfacts import form_of_run
 from koken.views.openquestions import AwaitedRow, QuestionRow
 from koken.views.query import is_id
 from koken.views.reading import reading
@@ -28,7 +30,7 @@ from koken.views.sentence import Piece, failures, sentence
 from koken.views.steps import StepRow, declared_in, rows_in, undone
 from koken.views.why import why
 from koken.web.access.door import Someone
-from koken.web.console.acts import DONE, acts_of
+from koken.web.console.acts import acts_of, done
 from koken.web.console.pages import page, zone_of
 from koken.web.console.rungraph import picture
 from koken.web.console.runlog import log_of
@@ -97,6 +99,8 @@ async def shown(
     found = await standing(visit, run)
     tab = params.get("tab", "log")
     mask = visit.house.web.mask
+    args = masked(arranged(dict(run.args), await form_of_run(db, run.id)), mask)
+    started = words.started_by(run, zone_of(request))
     line = await times.timeline(db, run, found.rows, now)
     pictured = picture(run, found.declared, found.rows, params, zone_of(request))
     return page(
@@ -109,12 +113,12 @@ async def shown(
         found=found,
         told=found.told(now),
         look=marks.of_run(run).look,
-        started=words.started_by(run)[:1].upper() + words.started_by(run)[1:],
+        started=started[:1].upper() + started[1:],
         acts=acts_of(visit, run, found.rows),
         answers=visit.may(Right.START),
         problem=problem,
-        done=DONE.get(params.get("did", ""), ""),
-        about=words.about(run, masked(dict(run.args), mask)),
+        done=done(run, params.get("did", "")),
+        about=words.about(run, args),
         failed=failures(found.rows),
         relatives=await relatives.relatives(db, run),
         picture=pictured,
@@ -122,7 +126,7 @@ async def shown(
         tab=tab if tab in TABS else "log",
         hush=lambda text, name="": masked_text(text, mask, name),
         url=lambda **more: f"?{urlencode({k: v for k, v in more.items() if v})}",
-        **await of_tab(visit, request, found, tab),
+        **await of_tab(visit, request, found, tab, args),
     )
 
 
@@ -176,8 +180,10 @@ async def way_on(visit: Visit, run: Run[Any], rows: Sequence[StepRow]) -> tuple[
         return None, ""
 
 
-async def of_tab(visit: Visit, request: Request, found: Standing, tab: str) -> Mapping[str, Any]:
-    """What the chosen tab shows."""
+async def of_tab(
+    visit: Visit, request: Request, found: Standing, tab: str, args: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """What the chosen tab shows; ``args`` are the run's as they may be shown."""
     db, run, mask = visit.views, found.run, visit.house.web.mask
     match tab:
         case "steps":
@@ -190,7 +196,7 @@ async def of_tab(visit: Visit, request: Request, found: Standing, tab: str) -> M
             }
         case "values":
             return {
-                "args": pretty(masked(dict(run.args), mask)),
+                "args": pretty(args),
                 "result": pretty(masked(run.result, mask)),
             }
         case "checkpoints":

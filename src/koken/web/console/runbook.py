@@ -1,6 +1,7 @@
 """The description of a job as a runbook: sections by their headings, paragraphs and lists.
 
-Docstrings are plain text; nothing in them is read as HTML.
+Docstrings are plain text, in which ``**bold**`` and what stands between backticks are set as such;
+nothing in them is read as HTML.
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ NAMES = "|".join(sorted(HEADINGS, key=len, reverse=True))
 BEGIN = re.compile(rf"(?:^|(?<=[.!?])[ \t]+)(?:#+[ \t]*)?({NAMES})[ \t]*:[ \t]*", re.I | re.M)
 TITLE = re.compile(rf"^(?:#+[ \t]*)?({NAMES})[ \t]*\n(?:[-=~^]{{3,}}[ \t]*\n)?", re.I | re.M)
 ITEM = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
-ADDRESS = re.compile(r"https?://[^\s<>\"']*[^\s<>\"'.,;:!?)\]]")
+PIECE = re.compile(
+    r"(?P<link>https?://[^\s<>\"'`*]*[^\s<>\"'`*.,;:!?)\]])"
+    r"|(?P<ticks>``?)(?P<code>[^`]+)(?P=ticks)"
+    r"|\*\*(?P<strong>[^\s*](?:[^*]*[^\s*])?)\*\*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +96,15 @@ def joined(lines: Sequence[str]) -> str:
     return " ".join(line.strip() for line in lines)
 
 
-def pieces(text: str) -> list[tuple[str, bool]]:
-    """A text in pieces; those that are true are addresses of the web, which may be links."""
+def pieces(text: str) -> list[tuple[str, str]]:
+    """A text in pieces, each with what it is: ``link``, ``code``, ``strong``, or nothing of that.
+
+    Links are addresses of the web.
+    """
     found, at = [], 0
-    for address in ADDRESS.finditer(text):
-        found += [(text[at : address.start()], False), (address[0], True)]
-        at = address.end()
-    found.append((text[at:], False))
-    return [(piece, is_address) for piece, is_address in found if piece]
+    for piece in PIECE.finditer(text):
+        kind = piece.lastgroup or ""
+        found += [(text[at : piece.start()], ""), (piece[kind], kind)]
+        at = piece.end()
+    found.append((text[at:], ""))
+    return [(piece, kind) for piece, kind in found if piece]

@@ -1,4 +1,4 @@
-"""The graph of a run as part of its page: steps lead to themselves, groups unfold."""
+"""The graph of a run or a job as part of its page: steps lead to themselves, groups unfold."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from starlette.datastructures import QueryParams
 
 from koken.model.run import Run
 from koken.model.steps import StepSpec
-from koken.views.drawingsvg import part
-from koken.views.graph import Node, graph_of_rows
+from koken.views.drawingfold import size
+from koken.views.drawingsvg import Leads, part
+from koken.views.graph import Graph, Node, graph_of_rows
 from koken.views.steps import StepRow
 
 UNFOLDED = 20
@@ -26,6 +27,9 @@ class Picture:
     """A graph as it is drawn."""
 
     svg: Markup
+    steps: int
+    folded: Sequence[int]
+    """The groups that are folded: how many steps stand for each."""
     unfolded: Sequence[str]
     """The groups that somebody has unfolded."""
     fold: str
@@ -42,16 +46,31 @@ def picture(
     """The graph of a run; None where it has no more than one step."""
     if len(rows) < 2 or (not declared and not any(row.recorded for row in rows)):
         return None
-    unfolded = params.getlist("unfold")[:UNFOLDED]
-    graph = replace(graph_of_rows(run, declared, rows), unfolded=frozenset(unfolded))
 
     def leads(node: Node) -> str:
-        if node.tally:
-            return address(params, unfold=[*unfolded, node.name]) + "#graph"
         return address(params, step=node.name, tab="log") if node.run_id is not None else ""
 
+    return pictured(graph_of_rows(run, declared, rows), params, leads, zone)
+
+
+def pictured(
+    graph: Graph, params: QueryParams, leads: Leads, zone: tzinfo | None = None
+) -> Picture:
+    """A graph with groups that lead to the page where they are unfolded."""
+    unfolded = params.getlist("unfold")[:UNFOLDED]
+    folded: list[int] = []
+
+    def leading(node: Node) -> str:
+        if not node.tally:
+            return leads(node)
+        folded.append(size(node))
+        return address(params, unfold=[*unfolded, node.name]) + "#graph"
+
+    shown = replace(graph, unfolded=frozenset(unfolded))
     return Picture(
-        svg=Markup(part(graph, zone, leads=leads)),
+        svg=Markup(part(shown, zone, leads=leading)),
+        steps=len(graph.nodes),
+        folded=folded,
         unfolded=unfolded,
         fold=address(params, unfold=[]) + "#graph",
     )

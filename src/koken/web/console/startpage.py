@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from koken.errors import Conflict, InvalidArguments
 from koken.model import codec
+from koken.model.fields import arranged
 from koken.model.rights import Right
 from koken.model.run import FROM_FORM
 from koken.views.jobfacts import JobFacts, job_facts
@@ -33,7 +34,7 @@ from koken.web.console.startform import (
     zone_named,
 )
 from koken.web.masking import MASK, masked, problems_shown, secret, spelled, without_values
-from koken.web.starting import options_of, start
+from koken.web.starting import body_of, bound, options_of, start
 from koken.web.visit import Visit
 
 router = APIRouter()
@@ -93,9 +94,11 @@ async def like(visit: Visit, facts: JobFacts, from_run: str, shown: Shown) -> Ma
     known = facts.parameters.get("properties", {})
     if not formless(facts.parameters):
         shown.left_out = [argument for argument in run.args if argument not in known]
-    return {
+    kept = {
         argument: value for argument, value in run.args.items() if argument not in shown.left_out
     }
+    found: Mapping[str, Any] = arranged(kept, facts.parameters)
+    return found
 
 
 @router.post("/jobs/{name}/start")
@@ -117,6 +120,8 @@ async def sent(request: Request, visit: Starting, name: str) -> Response:
         if not shown.problems:
             run = await start(visit, facts.name, args, once(given, args, options))
             return RedirectResponse(f"/runs/{run.id}", 303)
+        if "json" not in shown.problems:
+            shown.problems = await misfits(visit, facts.name, args) | shown.problems
         shown.problem = "Nothing was started: something is wrong below."
     except InvalidArguments as error:
         hushed = without_values(error, visit.house.web.mask)
@@ -138,6 +143,15 @@ def refused(job: str, options: Mapping[str, Any]) -> dict[str, str]:
         options_of(job, options)
     except InvalidArguments as error:
         return error.problems
+    return {}
+
+
+async def misfits(visit: Visit, job: str, args: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong with the arguments that could be read, where others could not."""
+    try:
+        bound(await body_of(visit, job), job, args)
+    except InvalidArguments as error:
+        return dict(without_values(error, visit.house.web.mask).problems)
     return {}
 
 

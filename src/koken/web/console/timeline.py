@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
+from koken.model.duration import in_words
 from koken.views import words
 from koken.views.timeline import WAIT, Bar, Segment, Timeline
 
 TICKS = 5
 SHORT = 5.0
 """Seconds; below that the axis tells how much later than its beginning."""
+ROUND = tuple(unit * count for unit in (0.001, 0.01, 0.1, 1.0) for count in (1, 2, 5))
+"""Seconds that may lie there between two marks."""
+LAST = 90.0
+"""Percent; behind that there is room for no other mark than ``now``."""
 NARROWEST = 0.35
 """Percent; so that what was short is seen."""
 
@@ -92,8 +97,21 @@ def said(segment: Segment, now: datetime, zone: tzinfo) -> str:
     return f"{what}{segment.mark.word}, {at} to {end}, {length}{error}"
 
 
+def lengths(found: Timeline, whole: float, zone: tzinfo) -> list[Tick]:
+    """When it began, and round lengths after that, told as the lengths of steps are."""
+    step = next((each for each in ROUND if whole / each < TICKS), SHORT)
+    marks = [Tick(x=0, text=f"{found.start.astimezone(zone):%H:%M:%S}", anchor="start")]
+    for no in range(1, TICKS):
+        x = 100 * no * step / whole
+        if x <= LAST:
+            marks.append(Tick(x=x, text=f"+{in_words(no * step)}", anchor="middle"))
+    return [*marks, Tick(x=100, text="now", anchor="end")] if found.live else marks
+
+
 def ticks(found: Timeline, whole: float, zone: tzinfo) -> list[Tick]:
-    """Times of day from the first to the last."""
+    """Times of day from the first to the last; of what is short how long after the first."""
+    if whole < SHORT:
+        return lengths(found, whole, zone)
     days = found.start.astimezone(zone).date() != found.end.astimezone(zone).date()
     shape = "%m-%d %H:%M" if days else "%H:%M:%S" if whole < 3600 else "%H:%M"
     marks = []
@@ -101,9 +119,5 @@ def ticks(found: Timeline, whole: float, zone: tzinfo) -> list[Tick]:
         at = found.start + timedelta(seconds=whole * no / (TICKS - 1))
         anchor = "start" if no == 0 else "end" if no == TICKS - 1 else "middle"
         text = f"{at.astimezone(zone):{shape}}"
-        if whole < SHORT and no:
-            text = f"+{whole * no / (TICKS - 1):.2g} s"
-        if found.live and no == TICKS - 1:
-            text = "now"
         marks.append(Tick(x=100 * no / (TICKS - 1), text=text, anchor=anchor))
     return marks

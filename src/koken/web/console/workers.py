@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
+from koken.model.states import State
 from koken.views import floor, words
 from koken.views.floor import WorkerRow
 from koken.views.marks import Mark
@@ -20,7 +21,7 @@ STANDINGS = {
     "live": Mark("●", "live", "succeeded"),
     "draining": Mark("◔", "draining", "waiting"),
     "suspect": Mark("◌", "silent", "retry"),
-    "lost": Mark("✕", "lost", "failed"),
+    "lost": Mark(State.FAILED.glyph, "lost", "failed"),
     "stopped": Mark("–", "stopped", "skipped"),
 }
 

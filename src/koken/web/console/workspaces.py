@@ -22,14 +22,14 @@ async def workspaces(request: Request, visit: Reading) -> HTMLResponse:
     principal = visit.principal
     found = await views.workspaces(visit.views, principal.places(Right.READ))
     failed = sum(row.failed for row in found)
-    wants = f"{words.capped(failed)} {'failure wants' if failed == 1 else 'failures want'} a hand"
+    wants = f"{words.capped(failed)} open {'failure' if failed == 1 else 'failures'} in all"
     return page(
         request,
         visit,
         "workspaces.html",
         found=found,
         sentence=f"You are in {visit.workspace}, one of {words.counted(len(found), 'workspace')}; "
-        f"{wants if failed else 'nothing wants a hand'}."
+        f"{wants if failed else 'no failure is open'}."
         if len(found) > 1
         else f"You are in {visit.workspace}, the only workspace that you see.",
         link=lambda name, path="/": f"{path}?{urlencode({'workspace': name})}",

@@ -38,13 +38,16 @@
     const steps = key === "seconds"
       ? [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400, 172800]
       : Array.from({ length: 32 }, (_, power) => 1024 * 2 ** power);
+    const most = Math.max(...runs.map((run) => run[key]), p95 || 0);
+    const step = steps.find((each) => most / each <= 4) || most / 4 || 1;
+    const top = step * Math.max(Math.ceil(most / step), 1);   // the highest line of the grid is above all points
     const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
     const band = colour("--accent");
     drawn.get(figure)?.destroy();
     const chart = new uPlot({
       width: figure.clientWidth || 640, height: 200,
-      scales: { y: { range: (_, __, most) => [0, (most || 1) * 1.08] } },
-      axes: [axis, { ...axis, size: 64, incrs: steps, values: (_, all) => all.map(as) }],
+      scales: { y: { range: () => [0, top] } },
+      axes: [axis, { ...axis, size: 64, splits: () => Array.from({ length: Math.round(top / step) + 1 }, (_, line) => line * step), values: (_, all) => all.map(as) }],
       series: [
         {},
         points("succeeded", "--succeeded"),

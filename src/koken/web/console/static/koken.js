@@ -12,19 +12,43 @@
     return `${Math.round(seconds / 86400)} d`;
   };
   const tick = () => {
-    for (const each of document.querySelectorAll("time[data-ago]")) {
+    for (const each of document.querySelectorAll("time[data-ago], time[data-so-long]")) {
       const length = (Date.now() - Date.parse(each.dateTime)) / 1000;
-      const told = Math.abs(length) < 1 ? "now" : length > 0 ? `${roughly(length)} ago` : `in ${roughly(-length)}`;
+      const told = "soLong" in each.dataset ? `for ${length < 1 ? "a moment" : roughly(length)}`
+        : Math.abs(length) < 1 ? "just now" : length > 0 ? `${roughly(length)} ago` : `in ${roughly(-length)}`;
       if (each.textContent !== told) each.textContent = told;
     }
   };
   setInterval(tick, 5000);
 
+  // --- Lengths: what goes on counts on, in the words of model/duration ----------------------------
+
+  const inWords = (length) => {
+    if (length < 1) return `${Math.round(length * 1000)} ms`;
+    if (length < 60) return `${length.toFixed(length < 10 ? 1 : 0)} s`;
+    const minutes = Math.round(length / 60), hours = Math.round(length / 3600);
+    if (minutes < 60) return `${minutes} min`;
+    if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
+    return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  };
+  const count = () => {
+    for (const each of document.querySelectorAll("time[data-since]")) {
+      const told = inWords(Math.max((Date.now() - Date.parse(each.dateTime)) / 1000, 0));
+      if (each.textContent !== told) each.textContent = told;
+    }
+  };
+  setInterval(() => { if (!paused && away === null) count(); }, 1000);
+
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
   const cookie = (document.cookie.match(/(?:^|; )koken_zone=([^;]*)/) || [])[1];
   const setZone = (zone) => { document.cookie = `koken_zone=${zone}; path=/; max-age=31536000; samesite=lax`; };
   const zone = document.getElementById("zone");
-  if (cookie === undefined) setZone(own);
+  if (cookie === undefined) {
+    setZone(own);
+    // A form that is to be filled in asks for times: it comes anew, in the reader's own zone.
+    const kept = document.cookie.includes("koken_zone=");
+    if (kept && own !== "UTC" && document.querySelector("form.start")) location.reload();
+  }
   if (zone && own !== "UTC") {
     zone.hidden = false;
     zone.addEventListener("click", () => {
