@@ -9,7 +9,7 @@ from koken.model.bulk import Bulk
 from koken.model.duration import Duration
 from koken.model.plan import Plan
 from koken.model.policy import Effect, Overlap
-from koken.model.run import Trigger
+from koken.model.runparts import Trigger
 from koken.model.states import State
 from koken.views.why import Why
 

@@ -15,7 +15,8 @@ from koken.errors import DatabaseUnreachable, LeaseLost
 from koken.executors import capture
 from koken.executors.base import Assignment
 from koken.model.durable import Child, Entry, Kept, Met, Past, Waiting, Wanted
-from koken.model.run import Run, Trigger, TriggerKind
+from koken.model.run import Run
+from koken.model.runparts import Trigger, TriggerKind
 
 T = TypeVar("T")
 

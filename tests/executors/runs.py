@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from koken.model.run import Failure, Run, Trigger, TriggerKind
+from koken.model.run import Run
+from koken.model.runparts import Failure, Trigger, TriggerKind
 from koken.model.states import State
 
 

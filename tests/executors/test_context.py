@@ -16,7 +16,7 @@ from koken.errors import WorkflowChanged
 from koken.executors.context import AsyncRunContext, RunContext
 from koken.executors.stopping import Going, Stop
 from koken.model.codec import Unstorable
-from koken.model.run import TriggerKind
+from koken.model.runparts import TriggerKind
 from tests.executors.hosts import FakeHost, assignment
 
 Run = Callable[[Callable[[RunContext], Any]], Awaitable[Any]]

@@ -20,7 +20,7 @@ from koken.executors.base import (
 from koken.model.durable import Child, Entry, Kept, Met, Past, Waiting, Wanted
 from koken.model.job import StartOptions
 from koken.model.policy import Overlap
-from koken.model.run import Failure, Trigger, TriggerKind
+from koken.model.runparts import Failure, Trigger, TriggerKind
 from koken.model.states import State
 from tests.executors.hosts import assignment
 from tests.executors.runs import child_run

@@ -12,7 +12,7 @@ import koken
 from koken.define.job import Job
 from koken.engine.claim import Claimed
 from koken.executors.base import Absent, Answer, Broken, Raised, Returned, Stopped, raised
-from koken.model.run import Failure
+from koken.model.runparts import Failure
 from koken.runtime import verdict
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)

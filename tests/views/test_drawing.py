@@ -8,7 +8,7 @@ from datetime import UTC
 
 import pytest
 
-from koken.model.run import Children
+from koken.model.runparts import Children
 from koken.model.states import State
 from koken.views.drawing import Drawing, draw, summary
 from koken.views.drawingfold import TELLING, chains, layers, stems, twins

@@ -11,7 +11,8 @@ import pytest
 
 from koken.model.plan import Again, Plan
 from koken.model.policy import Effect
-from koken.model.run import UNDO, Children, Run, Trigger, TriggerKind, Wait
+from koken.model.run import UNDO, Run
+from koken.model.runparts import Children, Trigger, TriggerKind, Wait
 from koken.model.states import State, WaitCause
 from koken.views.sentence import sentence, text
 from koken.views.steps import StepRow

@@ -17,7 +17,7 @@ from koken.cli.output import Column
 from koken.cli.place import with_client
 from koken.model.firing import MOST_COUNTED
 from koken.model.instants import with_offset
-from koken.model.run import stamp
+from koken.model.plain import stamp
 from koken.model.states import State
 from koken.views import catalog, words
 from koken.views.catalog import ScheduleRow, TickRow

@@ -24,8 +24,9 @@ from koken.engine.durable import Question
 from koken.engine.repair import Verb
 from koken.errors import DeclarationError, Forbidden, InvalidArguments, Refused
 from koken.model import codec
+from koken.model.plain import stamp
 from koken.model.plan import Plan
-from koken.model.run import Run, stamp
+from koken.model.run import Run
 from koken.model.states import State
 from koken.views.cause import Cause
 from koken.views.logs import LogLine

@@ -14,7 +14,7 @@ from koken.client.arguments import said
 from koken.client.backfills import AsyncBackfills, instant
 from koken.define.job import Job
 from koken.model.backfill import Backfilled, BackfillPlan
-from koken.model.run import stamp
+from koken.model.plain import stamp
 
 
 class RemoteBackfills(AsyncBackfills):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar
 
 from koken.model.duration import Duration
 from koken.model.policy import Backoff, Effect
-from koken.model.run import Trigger
+from koken.model.runparts import Trigger
 
 if TYPE_CHECKING:
     pass

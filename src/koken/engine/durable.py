@@ -11,7 +11,7 @@ from koken.engine.start import take_locks
 from koken.errors import LeaseLost
 from koken.model import codec
 from koken.model.durable import Met, Waiting, Wanted
-from koken.model.run import instant_of, stamp
+from koken.model.plain import instant_of, stamp
 from koken.model.states import State
 from koken.store.database import Database
 from koken.store.statements import Statement

@@ -13,7 +13,7 @@ from koken.engine.claim import Claimed, Room, taken
 from koken.engine.grant import pass_on
 from koken.errors import InvalidArguments
 from koken.model import codec
-from koken.model.run import Failure
+from koken.model.runparts import Failure
 from koken.model.states import State
 from koken.model.steps import Join
 from koken.store.database import Database, Row, Transaction

@@ -9,7 +9,7 @@ from typing import Any
 from koken.engine.grant import grant
 from koken.model import codec
 from koken.model.job import StartOptions
-from koken.model.run import TriggerKind
+from koken.model.runparts import TriggerKind
 from koken.store.database import Database, Transaction
 from koken.store.statements import Statement
 

@@ -18,7 +18,7 @@ from koken.errors import DeclarationError
 from koken.executors.failures import failure_of, final, kinds_of
 from koken.model.durable import Child, Entry, Met, Past, Waiting, Wanted
 from koken.model.outcome import Outcome
-from koken.model.run import Failure, Trigger
+from koken.model.runparts import Failure, Trigger
 
 T = TypeVar("T")
 

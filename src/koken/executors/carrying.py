@@ -32,7 +32,7 @@ from koken.executors.way import Way
 from koken.model import codec
 from koken.model.durable import CHILD, FAILED, STEP, Child, Entry, Wanted
 from koken.model.policy import Effect
-from koken.model.run import Failure
+from koken.model.runparts import Failure
 from koken.store.statements import Statement, in_schema
 
 KEEP_HERE = Statement("keep_here")

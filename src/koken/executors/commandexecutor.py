@@ -17,7 +17,7 @@ from koken.executors.options import memory_of
 from koken.executors.stopping import GRACE
 from koken.model import codec
 from koken.model.outcome import Skip
-from koken.model.run import Failure
+from koken.model.runparts import Failure
 
 
 class CommandExecutor:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from koken.executors.base import Raised, raised
-from koken.model.run import Failure
+from koken.model.runparts import Failure
 
 BY_SHELL = {126: "found, but it could not be executed", 127: "program not found"}
 """What shells mean by a status."""

@@ -20,7 +20,8 @@ from koken.executors.rules import OPTIONS
 from koken.executors.way import Way
 from koken.model import codec
 from koken.model.durable import CHILD, SAVED, Kept, Wanted
-from koken.model.run import Run, Trigger
+from koken.model.run import Run
+from koken.model.runparts import Trigger
 from koken.store.callers import Caller
 
 P = ParamSpec("P")

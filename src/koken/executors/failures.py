@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 
 from koken.model import codec
-from koken.model.run import Failure
+from koken.model.runparts import Failure
 
 NEVER_AGAIN = "koken.never_retry"
 """Among the kinds of an error that no attempt is to follow."""

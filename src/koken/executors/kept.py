@@ -17,7 +17,7 @@ from typing import Any
 from koken.executors.base import Broken, Host
 from koken.executors.capture import RunLog, last_state
 from koken.executors.stopping import Going
-from koken.model.run import Failure
+from koken.model.runparts import Failure
 
 CHUNK = 1 << 16
 REPORT_LIMIT = 1 << 20

@@ -9,7 +9,8 @@ from typing import Any
 from koken.errors import RunCancelled, RunFailed, RunSkipped
 from koken.executors.base import Answer, Broken, Parked, Undoing
 from koken.model import codec
-from koken.model.run import Failure, Run
+from koken.model.run import Run
+from koken.model.runparts import Failure
 from koken.model.states import State
 
 OTHERS = 15.0

@@ -37,7 +37,7 @@ from koken.executors.options import Process, memory_of
 from koken.executors.stopping import GRACE
 from koken.model import codec
 from koken.model.durable import Entry, Waiting, Wanted
-from koken.model.run import Failure
+from koken.model.runparts import Failure
 
 PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "

@@ -21,7 +21,7 @@ from typing import NoReturn
 from koken.executors.base import Answer, Host, Raised, Returned, Stopped, raised
 from koken.executors.failures import message_of
 from koken.model.outcome import Cancel, Outcome
-from koken.model.run import Failure
+from koken.model.runparts import Failure
 
 GRACE = 10.0
 """Seconds between the request to stop and the force that follows."""

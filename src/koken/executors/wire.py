@@ -27,7 +27,7 @@ from koken.executors.base import (
 )
 from koken.model import codec, outcome
 from koken.model.outcome import Outcome
-from koken.model.run import Failure, Trigger, TriggerKind
+from koken.model.runparts import Failure, Trigger, TriggerKind
 from koken.model.states import WaitCause
 
 HEAD = struct.Struct("!I")

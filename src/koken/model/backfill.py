@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from koken.model.firing import INSTANT, MOST_COUNTED, stretch
-from koken.model.run import stamp
+from koken.model.plain import stamp
 from koken.model.schedule import Schedule
 
 MOST_RUNS = 1000

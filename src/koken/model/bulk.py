@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args
 
-from koken.model.run import instant_of, stamp
+from koken.model.plain import instant_of, stamp
 
 BulkVerb = Literal["retry", "cancel", "skip"]
 VERBS: tuple[BulkVerb, ...] = get_args(BulkVerb)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from koken.model.plain import number_of, text_of
 from koken.model.policy import Effect
-from koken.model.run import number_of, text_of
 from koken.model.states import State
 
 HARMLESS = (Effect.PURE, Effect.IDEMPOTENT, Effect.TRANSACTIONAL)

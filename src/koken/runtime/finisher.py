@@ -11,7 +11,7 @@ from koken.engine.claim import Room
 from koken.engine.finish import SPENDS_ATTEMPT, Ending, Finished, finish
 from koken.errors import KokenError
 from koken.model import codec
-from koken.model.run import Failure
+from koken.model.runparts import Failure
 from koken.model.states import State
 from koken.runtime.service import LONGEST_REST, Service
 from koken.store.database import Database

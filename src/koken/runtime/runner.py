@@ -17,7 +17,7 @@ from koken.engine.finish import Ending, Finished
 from koken.engine.parts import Moved
 from koken.executors.base import Absent, Answer, Assignment, Executor, Raised, Stopped, raised
 from koken.model.duration import in_words
-from koken.model.run import Failure, Trigger, TriggerKind
+from koken.model.runparts import Failure, Trigger, TriggerKind
 from koken.model.states import State
 from koken.runtime import verdict
 from koken.runtime.carried import Carried

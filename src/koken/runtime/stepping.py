@@ -17,7 +17,7 @@ from koken.errors import Conflict, InvalidArguments, NotFound
 from koken.executors.base import Raised, raised
 from koken.model import codec
 from koken.model.durable import CHILD, Wanted
-from koken.model.run import Failure
+from koken.model.runparts import Failure
 from koken.model.states import State
 from koken.model.steps import StepSpec
 from koken.runtime import verdict

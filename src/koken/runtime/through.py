@@ -12,7 +12,7 @@ from koken.engine.claim import Claimed
 from koken.engine.finish import SPENDS_NOTHING, Ending
 from koken.engine.parts import Children, Moved
 from koken.model import codec
-from koken.model.run import Failure
+from koken.model.runparts import Failure
 from koken.model.states import State, WaitCause
 from koken.runtime import verdict
 from koken.store.database import Database

@@ -14,7 +14,7 @@ from koken.engine.parts import Moved
 from koken.executors.base import Absent, Answer, Broken, Raised, Stopped, Undoing
 from koken.model import codec
 from koken.model.policy import INFRA_BACKOFF
-from koken.model.run import Failure
+from koken.model.runparts import Failure
 from koken.model.states import State, WaitCause
 from koken.runtime import verdict
 from koken.runtime.plans import Plans

@@ -13,7 +13,7 @@ from koken.executors.failures import NEVER_AGAIN
 from koken.model.duration import in_words, seconds
 from koken.model.outcome import Cancel, Fail, Outcome, Retry, Skip, Snooze
 from koken.model.policy import INFRA_BACKOFF, LONGEST_DELAY, Backoff, Effect
-from koken.model.run import Failure
+from koken.model.runparts import Failure
 from koken.model.states import State, WaitCause
 
 SNOOZE = 60.0

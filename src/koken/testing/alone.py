@@ -25,7 +25,7 @@ from koken.executors.targets import Item
 from koken.model import codec
 from koken.model.durable import Child, Entry, Kept, Met, Past, Waiting, Wanted
 from koken.model.outcome import Cancel, Outcome, Skip
-from koken.model.run import Failure, Trigger, TriggerKind
+from koken.model.runparts import Failure, Trigger, TriggerKind
 from koken.model.states import State
 from koken.testing.ended import WORKSPACE, ended_run, never
 

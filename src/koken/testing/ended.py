@@ -8,7 +8,8 @@ from typing import Any
 
 from koken.define.job import Job
 from koken.model.durable import Waiting
-from koken.model.run import Failure, Run, Trigger, TriggerKind
+from koken.model.run import Run
+from koken.model.runparts import Failure, Trigger, TriggerKind
 from koken.model.states import State
 
 WORKSPACE = "default"

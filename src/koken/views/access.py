@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from koken.model.names import folded
-from koken.model.run import stamp
+from koken.model.plain import stamp
 from koken.store.database import Database
 from koken.views.reading import rows
 

@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from koken.model import codec
-from koken.model.run import Run, stamp
+from koken.model.plain import stamp
+from koken.model.run import Run
 from koken.store.database import Database, Row
 from koken.views.reading import rows
 from koken.views.runs import COLUMNS, TABLES, run_of

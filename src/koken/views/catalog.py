@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from koken.errors import NotFound
-from koken.model.run import stamp, text_of
+from koken.model.plain import stamp, text_of
 from koken.model.schedule import Schedule
 from koken.store.database import Database
 from koken.views.reading import rows

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from koken.model.run import instant_of, number_of, stamp
+from koken.model.plain import instant_of, number_of, stamp
 
 NAMED = 3
 """Steps that are told by their names."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from koken.model.run import stamp
+from koken.model.plain import stamp
 from koken.model.states import State
 from koken.store.database import Database
 from koken.views.reading import rows

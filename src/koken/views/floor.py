@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from koken.model.run import stamp
+from koken.model.plain import stamp
 from koken.store.database import Database, Row
 from koken.views.reading import reading, rows
 

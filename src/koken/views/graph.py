@@ -9,7 +9,9 @@ from itertools import pairwise
 from typing import Any
 
 from koken.errors import NotFound
-from koken.model.run import Children, Run, stamp
+from koken.model.plain import stamp
+from koken.model.run import Run
+from koken.model.runparts import Children
 from koken.model.states import State
 from koken.model.steps import Join, StepSpec
 from koken.store.database import Database

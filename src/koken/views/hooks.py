@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from koken.model.run import stamp
+from koken.model.plain import stamp
 from koken.store.database import Database
 from koken.views.reading import rows
 

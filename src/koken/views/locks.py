@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, get_args
 
 from koken.errors import InvalidArguments, NotFound
-from koken.model.run import stamp
+from koken.model.plain import stamp
 from koken.store.database import Database, Row
 from koken.views.reading import reading, rows
 

@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from koken.model.durable import CHILD, FAILED, MAP, OPERATION, STEP
-from koken.model.run import Children, Failure, Run, Wait
+from koken.model.run import Run
+from koken.model.runparts import Children, Failure, Wait
 from koken.model.states import State, WaitCause
 from koken.store.database import Row, Transaction
 

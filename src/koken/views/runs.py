@@ -10,17 +10,9 @@ from typing import Any
 
 from koken.errors import InvalidArguments, NotFound
 from koken.model import codec, fields
-from koken.model.run import (
-    Children,
-    Failure,
-    Origin,
-    Progress,
-    Run,
-    Trigger,
-    TriggerKind,
-    Wait,
-    stamp,
-)
+from koken.model.plain import stamp
+from koken.model.run import Run
+from koken.model.runparts import Children, Failure, Origin, Progress, Trigger, TriggerKind, Wait
 from koken.model.states import State, WaitCause
 from koken.store.database import Database, Row
 from koken.views.pages import page

@@ -10,7 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from koken.errors import NotFound
-from koken.model.run import Children, Failure, Run, Wait, instant_of, number_of, stamp
+from koken.model.plain import instant_of, number_of, stamp
+from koken.model.run import Run
+from koken.model.runparts import Children, Failure, Wait
 from koken.model.states import State, WaitCause
 from koken.model.steps import ITEM, StepSpec
 from koken.store.database import Database, Row, Transaction

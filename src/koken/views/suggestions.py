@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from koken.model.run import TriggerKind
+from koken.model.runparts import TriggerKind
 from koken.model.states import State
 from koken.store.database import Database
 from koken.views.query import WORDS, quoted

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from koken.model.run import Failure, Run
+from koken.model.run import Run
+from koken.model.runparts import Failure
 from koken.model.states import State, WaitCause
 from koken.store.database import Database, Row
 from koken.views import marks

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from koken.errors import DeclarationError
-from koken.model.run import stamp
+from koken.model.plain import stamp
 from koken.model.schedule import Schedule
 from koken.store.database import Database
 from koken.views.reading import rows

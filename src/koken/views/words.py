@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from koken.model.duration import in_words
-from koken.model.run import FROM_FORM, Children, Run
+from koken.model.run import FROM_FORM, Run
+from koken.model.runparts import Children
 from koken.model.states import State, WaitCause
 from koken.views.cause import HAPPENED, Cause, listed
 from koken.views.marks import of_run

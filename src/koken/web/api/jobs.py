@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from koken.engine import schedules as engine
 from koken.errors import NotFound, Refused
-from koken.model.run import stamp
+from koken.model.plain import stamp
 from koken.views import catalog, versions
 from koken.views.catalog import JobRow
 from koken.views.graph import graph_of_job

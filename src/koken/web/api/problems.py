@@ -29,7 +29,7 @@ from koken.errors import (
     NotSignedIn,
     TooMany,
 )
-from koken.model.run import stamp
+from koken.model.plain import stamp
 from koken.store.failures import concerns_data
 from koken.views import runs
 from koken.web.access import door

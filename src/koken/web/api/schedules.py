@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from koken.errors import DeclarationError, InvalidArguments, NotFound
 from koken.model.instants import with_offset
-from koken.model.run import stamp
+from koken.model.plain import stamp
 from koken.model.upcoming import times, understood
 from koken.views import catalog
 from koken.views.catalog import ScheduleRow

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from koken.engine import schedules as told_schedules
 from koken.model import zones
 from koken.model.instants import with_offset
-from koken.model.run import stamp
+from koken.model.plain import stamp
 from koken.model.schedule import Schedule
 from koken.model.steps import StepSpec
 from koken.views import catalog, versions
