@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import time
 from statistics import median
+from typing import Any
 
 from bench.asker import Line, console
 from bench.lab import Base, Lab
 from bench.plan import OURS, Figure, Measure, Sample, Target, own
 from bench.systems.base import System
-from koken import App
+from koken import App, AsyncClient, Step, Workflow
+from koken.config import load
 from koken.engine.publish import publish
+from koken.runtime.worker import Worker
 from koken.store.database import Database
 
 JOBS = 1_000
 LINES = 100_000
+CHAINS, LINKS = 100, 10
+"""Steps of one run: so many chains of so many."""
 TIMES = 7
 """How often each page is asked for."""
 
@@ -42,9 +47,35 @@ select (select max(id) from koken.run), 1, now(), 'info', 'stdout', 'line ' || n
 """
 
 
+def declare_steps(app: App) -> Workflow[[]]:
+    """A workflow of a thousand steps."""
+    flow = app.workflow("many-steps")
+
+    def step() -> None:
+        """Nothing."""
+
+    for chain in range(CHAINS):
+        before: list[Step[..., Any]] = []
+        for link in range(LINKS):
+            before = [flow.step(step, name=f"chain-{chain}-{link}", after=before)]
+    return flow
+
+
+async def carried_out(app: App, flow: Workflow[[]]) -> int:
+    """A run of the workflow, to its end."""
+    worker = Worker(app, load(app.settings))
+    await worker.start()
+    async with AsyncClient(app) as client:
+        run = await client.wait(await client.start(flow), timeout=120)
+    await worker.stop(grace=5)
+    assert run.state == "succeeded", run
+    return run.id
+
+
 async def furnish(lab: Lab, base: Base) -> dict[str, str]:
-    """A thousand jobs, their past, a run that has talked a lot; gives the pages to ask for."""
+    """A thousand jobs, their past, runs of many lines and of many steps; gives the pages."""
     app = App("bench", database_url=base.url)
+    flow = declare_steps(app)
     for number in range(JOBS):
 
         def body(n: int = 0) -> int:
@@ -58,8 +89,11 @@ async def furnish(lab: Lab, base: Base) -> dict[str, str]:
     await db.close()
     await base.connection.execute(PAST, lab.sizes.history, JOBS, timeout=600)
     await base.connection.execute(TALKATIVE, LINES, timeout=600)
+    steps = await carried_out(app, flow)
     await base.connection.execute("vacuum analyze", timeout=600)
-    runs, run = await base.connection.fetchrow("select count(*), max(id) from koken.run")
+    runs, run = await base.connection.fetchrow(
+        "select count(*), max(id) from koken.run where id < $1", steps
+    )
     assert runs == lab.sizes.history, f"{runs} runs"
     return {
         "overview": "/",
@@ -69,6 +103,7 @@ async def furnish(lab: Lab, base: Base) -> dict[str, str]:
         "failed": "/runs?q=state:failed",
         "run": f"/runs/{run}",
         "log": f"/runs/{run}?tab=log",
+        "steps": f"/runs/{steps}?tab=steps",
         "schedules": "/schedules",
         "queues": "/queues",
         "events": "/events",
@@ -108,6 +143,7 @@ PAGES = Measure(
         Figure("failed", "state:failed ms"),
         Figure("run", "run ms"),
         Figure("log", "log ms"),
+        Figure("steps", "1,000 steps ms"),
         Figure("schedules", "schedules ms"),
         Figure("queues", "queues ms"),
         Figure("events", "events ms"),
