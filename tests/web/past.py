@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -71,6 +72,15 @@ select s.id, h.at, h.at, v.n, v.verdict, v.reason
                (3, 'missed', 'no worker was there')) v (n, verdict, reason),
        lateral (select date_trunc('hour', koken.now()) - v.n * interval '7 h' as at) h
 on conflict do nothing
+"""
+HOME = "/srv/halma"
+"""Where the company's program lies, for all that its tracebacks tell."""
+MOVED_HOME = """
+update koken.log_line set text = replace(text, %(here)s, %(home)s) where text like %(any)s;
+update koken.run set error = replace(error::text, %(here)s, %(home)s)::jsonb
+ where error::text like %(any)s;
+update koken.attempt set error = replace(error::text, %(here)s, %(home)s)::jsonb
+ where error::text like %(any)s
 """
 TROUBLES = """
 update koken.worker set started_at = koken.now() - interval '26 h' where cleared_at is null;
@@ -158,4 +168,8 @@ async def into_the_past(url: str, pasts: Sequence[tuple[int, Past]], now: dateti
             if past.hours > 0.3 and past.job.declared.schedules and not past.by:
                 await connection.execute(BY_TICK, (past.job.name, run_id))
         await connection.execute(OTHER_TICKS)
+        here = str(Path(__file__).parent)
+        told = {"here": here, "home": HOME, "any": f"%{here}%"}
+        for statement in MOVED_HOME.split(";"):
+            await connection.execute(statement, told)
         await connection.execute("analyze")
