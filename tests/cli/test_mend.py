@@ -132,7 +132,7 @@ def test_pause_a_queue(koken: Koken, database_url: str) -> None:
     assert said.lines == ["Queue default is paused: what runs goes on, nothing new starts."]
     assert koken("pause", "default").lines == ["Queue default is paused by anna already."]
     assert koken("queue", "default").lines[0].endswith("paused by anna.")
-    assert koken("why", "1").lines[1].startswith("  queue default is paused by anna: db move (")
+    assert koken("why", "1").lines[1].startswith("  queue default is paused by anna: db move, for ")
     assert koken("resume", "default").lines == ["Queue default goes on; 1 ready."]
     assert events(database_url)[0] == ("pause", "anna", "db move")
     assert koken("resume", "default", "--json").json == {"queue": "default", "paused": False}

@@ -201,7 +201,7 @@ async def test_a_page_stays_in_the_workspace_that_was_chosen(
     house, http = await open_house()
     await user(house, "anna", viewer="acme", operator="globex")
     anna = await browser(http, "anna")
-    shown = '<span class="workspace" title="Workspace">{}</span>'
+    shown = 'title="Workspace: this one and the others">{}</a>'
     assert shown.format("acme") in (await anna.get("/account")).text
     assert shown.format("globex") in (await anna.get("/account?workspace=globex")).text
     assert shown.format("globex") in (await anna.get("/account")).text
