@@ -44,7 +44,7 @@ def test_nobody_works(koken: Koken) -> None:
     assert said.code == 1
     place = said.lines.index("✗ workers        no worker is alive")
     assert said.lines[place + 1] == f"{' ' * 17}→ koken worker"
-    assert set(wrong(koken("doctor", "--json"))) == {"workers", "queues", "log partitions"}
+    assert set(wrong(koken("doctor", "--json"))) == {"workers", "queues"}
 
 
 def test_no_tables(

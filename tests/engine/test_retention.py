@@ -19,7 +19,8 @@ from tests.support.house import NOON, House, open_house
 
 HOUR = dict.fromkeys(KEEP, 3600.0)
 DAY = 86400.0
-LINE = "insert into koken.log_line (run_id, lease, at, level, stream, text) values"
+LINES = "insert into koken.log_line (run_id, lease, at, level, stream, text)"
+LINE = f"{LINES} values"
 
 
 async def ended(house: House, job: str, state: State) -> int:
@@ -182,6 +183,23 @@ async def test_partitions_are_made_under_the_writers_hands(house: House) -> None
     assert await house.value("select count(*) from koken.log_line") == written
     assert await house.value("select count(*) from koken.log_line_other") == 0
     assert await house.value("select count(*) from koken.log_line_20260310") == written
+
+
+async def test_readers_miss_no_line_that_moves_to_its_day(house: House) -> None:
+    """Who reads at this very moment finds each line, at its old place or its new one."""
+    await house.rows(
+        f"{LINES} select 1, 1, koken.now(), 'info', 'stdout', 'here' from generate_series(1, 500)"
+    )
+    counts: list[int] = []
+
+    async def read_on() -> None:
+        while not made.done():
+            counts.append(await house.value("select count(*) from koken.log_line"))
+
+    made = asyncio.ensure_future(prune.partition(house.db, KEEP))
+    await asyncio.gather(made, *(read_on() for _ in range(8)))
+    assert set(counts) == {500}
+    assert await house.value("select count(*) from koken.log_line_20260310") == 500
 
 
 async def test_a_schema_with_an_odd_name(empty_database_url: str) -> None:

@@ -98,7 +98,15 @@ def removed(directory: Path) -> bool:
 
 
 def migrate_now(url: str) -> None:
-    """Bring a database up to date, on an event loop of its own."""
-    from koken.store.migrate import migrate  # the ground's tests need no database
+    """Bring a database up to date, with days for its log, on an event loop of its own."""
+    from koken.engine import prune  # the ground's tests need no database
+    from koken.store.database import Database
+    from koken.store.migrate import migrate
 
-    asyncio.run(migrate(url))
+    async def furnish() -> None:
+        await migrate(url)
+        db = Database(url)
+        await prune.partition(db, {"logs": 86_400.0})
+        await db.close()
+
+    asyncio.run(furnish())

@@ -92,14 +92,14 @@ async def partition(db: Database, keep: Mapping[str, float]) -> None:
 async def make(db: Database, day: date) -> None:
     """A partition for ``day``; lines that the default one took meanwhile move into it.
 
-    Writers wait at the door for this moment: one that had chosen the default partition already
-    would be refused by it.
+    Writers and readers wait at the door for this moment: who had chosen the default partition
+    already would be refused by it, or would not find there what has just moved.
     """
     table = f"koken.{name(day)}"
     after = day + timedelta(days=1)
     async with db.transaction() as tx:
         await tx.execute(
-            "lock table koken.log_line in share row exclusive mode;"
+            "lock table koken.log_line in access exclusive mode;"
             f"create table {table} (like koken.log_line);"
             "with moved as (delete from koken.log_line_other"
             f" where at >= '{day}+00' and at < '{after}+00' returning *)"
