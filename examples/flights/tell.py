@@ -11,9 +11,9 @@ from examples.flights.screen import Screen
 from examples.flights.watch import Fact, Going, Taken, Ticked, Tried
 from koken import Run
 from koken.model.states import State
-from koken.views.catalog import TickRow
 from koken.views.logs import LogLine
 from koken.views.runs import AttemptRow
+from koken.views.ticks import TickRow
 
 LOG_LINES = 6
 

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from koken import AsyncClient, Run
-from koken.views import catalog, runs
-from koken.views.catalog import TickRow
+from koken.views import runs, ticks
 from koken.views.runs import AttemptRow
+from koken.views.ticks import TickRow
 
 GLANCE = 0.15
 """Seconds between two looks."""
@@ -66,7 +66,9 @@ class Watcher:
 
     async def ticks(self) -> list[Ticked]:
         """Due times that were not told yet."""
-        rows = await catalog.ticks(self.views, self.job, workspace=self.client.workspace, limit=20)
+        rows = await ticks.ticks(
+            self.views, job=self.job, workspace=self.client.workspace, limit=20
+        )
         fresh = [row for row in reversed(rows) if row.due_at not in self.ticked]
         self.ticked.update(row.due_at for row in fresh)
         return [Ticked(row) for row in fresh]

@@ -15,6 +15,7 @@ from typing import Any
 
 from koken.errors import DeclarationError
 from koken.model.duration import seconds
+from koken.model.rights import HOUSE
 from koken.model.timing import DEFAULT, PROFILES, Timing
 from koken.model.web import Web, read_web
 
@@ -83,6 +84,13 @@ def text(name: str) -> Any:
         return {name: value}
 
     return read
+
+
+def read_workspace(value: Any, config: Config) -> dict[str, Any]:
+    """The name of a workspace that one may choose."""
+    if value == HOUSE:
+        raise ValueError(f"{HOUSE} is no workspace that one may choose")
+    return dict(text("workspace")(value, config))
 
 
 def truth(value: Any) -> bool:
@@ -207,7 +215,7 @@ READERS: dict[str, Any] = {
     "listen_url": text("listen_url"),
     "pooled": lambda value, _: {"pooled": truth(value)},
     "schema": text("schema"),
-    "workspace": text("workspace"),
+    "workspace": read_workspace,
     "worker": read_worker,
     "timing": read_timing,
     "keep": read_keep,

@@ -7,6 +7,7 @@
     ├── Conflict                  something stands in the way: what, who holds it, since when
     │   ├── KeyConflict           the same idempotency key with other arguments
     │   ├── InProgress            the same request is still being carried out
+    │   ├── OutcomeUnknown        the same request changed something, and its answer is lost
     │   ├── Locked                a lock is held
     │   ├── Overlapping           overlap="refuse" and another run goes
     │   └── Refused               not legal in this state
@@ -15,6 +16,7 @@
     ├── LeaseLost                 this attempt no longer owns its run
     ├── NotSignedIn               over HTTP: nobody knows who asks
     ├── Forbidden                 over HTTP: who asks may not do that
+    ├── NotShown                  over HTTP: a value has a secret in it, and is not told whole
     ├── TooMany                   over HTTP: too often in a short time
     ├── ConsoleUnreachable        over HTTP: no answer from the console
     └── DatabaseUnreachable       no answer from PostgreSQL
@@ -24,7 +26,7 @@ A message says what happened, to which job or run, and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -104,11 +106,33 @@ class KeyConflict(Conflict):
 class InProgress(Conflict):
     """The same request, under the same idempotency key, is still being carried out.
 
-    ``after`` is how many seconds to wait before it is sent again.
+    ``after`` is in how many seconds it is given up, if there is still no answer: then it may be
+    carried out anew, if it has changed nothing.
     """
 
     code = "in_progress"
-    after: ClassVar[float] = 1.0
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        what: str = "",
+        held_by: int | None = None,
+        since: datetime | None = None,
+        after: float = 0.0,
+    ) -> None:
+        super().__init__(message, what=what, held_by=held_by, since=since)
+        self.after = after
+
+
+class OutcomeUnknown(Conflict):
+    """The same request, under the same idempotency key, has changed something.
+
+    Its answer is lost with the process that carried it out. It is not carried out again: look what
+    has become of it.
+    """
+
+    code = "outcome_unknown"
 
 
 class Locked(Conflict):
@@ -188,6 +212,18 @@ class Forbidden(KokenError):
     code = "forbidden"
     status = 403
     exit_code = 2
+
+
+class NotShown(KokenError):
+    """A value has secrets in it, which are told to nobody over HTTP; ``places`` are where."""
+
+    code = "not_shown"
+    status = 403
+    exit_code = 2
+
+    def __init__(self, message: str, places: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.places = tuple(places)
 
 
 class TooMany(KokenError):

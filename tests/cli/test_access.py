@@ -48,7 +48,14 @@ def test_users(koken: Koken, types: Any, database_url: str) -> None:
         "mira  admin everywhere  –                 0  password",
     ]
     assert koken("user", "enable", "ben").lines == ["ben may sign in again."]
-    assert koken("user", "sign-out", "ben").lines == ["ben is signed in nowhere now."]
+    assert koken("user", "sign-out", "BEN").lines == ["ben is signed in nowhere now."]
+    assert koken("user", "sign-out", "ben", "--json").json == {"user": "ben", "ended": 0}
+    types(PASSWORD)
+    assert koken("user", "add", "cora", "--password-stdin", "--json").json == {
+        "user": "cora",
+        "role": None,
+        "workspace": None,
+    }
     event = "select by || ' ' || verb from koken.event where reason = 'audit'"
     assert value(database_url, event) == "anna give role"
 
@@ -103,11 +110,18 @@ def test_tokens(koken: Koken) -> None:
     assert len(said.lines[0]) == len("koken_") + 8 + 1 + 43
     assert said.err == ("koken: ci may read and start in acme. The token is shown this once.\n")
     said = koken("token", "add", "nightly", "--expires", "90d", "--json")
-    assert (said.json["name"], said.json["scopes"]) == ("nightly", ["read"])
+    assert said.json["expires_at"] is not None
+    assert said.json | {"token": "koken_", "expires_at": ""} == {
+        "name": "nightly",
+        "token": "koken_",
+        "expires_at": "",
+        "rights": ["read"],
+        "workspace": "*",
+    }
     said = koken("token", "add", "x", "--may", "everything")
     assert said.err == ("koken: a token may do one or more of read, start, operate, administer\n")
     assert koken("token", "add", "x", "--expires", "soon").code == 2
-    assert koken("token", "revoke", "ci").lines == ["Token ci is revoked."]
+    assert koken("token", "revoke", "1").lines == ["Token ci is revoked."]
     assert koken("token", "revoke", "ci").code == 3
     (nightly,) = koken("token", "list", "--json").json["items"]
     assert (nightly["name"], nightly["workspace"], nightly["standing"]) == ("nightly", "*", "good")

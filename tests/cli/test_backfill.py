@@ -74,7 +74,11 @@ def test_as_json(shop: Koken) -> None:
                 "leave at_once at 1"
             ),
         ),
-        (("report", *MARCH, "--at-once", "0"), 2, "0 runs at once; give a number from 1 to 100"),
+        (
+            ("report", *MARCH, "--at-once", "0"),
+            2,
+            "at_once: 0 is no whole number of 1 or more. Nothing was done.",
+        ),
     ],
 )
 def test_what_is_refused(shop: Koken, words: tuple[str, ...], code: int, told: str) -> None:

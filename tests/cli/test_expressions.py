@@ -29,7 +29,10 @@ print(json.dumps([code, heavy]))
 
 def test_json_to_the_letter(terminal: Koken) -> None:
     said = terminal(*CLOCK_CHANGE, "--json")
-    assert said.out == '["2026-03-08T03:00:00-04:00","2026-03-09T02:30:00-04:00"]\n'
+    assert said.out == (
+        '{"words":"At 02:30 every day, America/New_York","timezone":"America/New_York",'
+        '"items":["2026-03-08T03:00:00-04:00","2026-03-09T02:30:00-04:00"]}\n'
+    )
     assert (said.code, said.err) == (0, "")
 
 
@@ -47,10 +50,10 @@ def test_for_people(terminal: Koken) -> None:
 def test_an_end(terminal: Koken) -> None:
     once = ("next", "at(2026-12-24T20:00:00)", "--after", "2026-01-01T00:00:00Z")
     assert terminal(*once).lines[-1] == "and never again"
-    assert terminal(*once, "--json").json == ["2026-12-24T20:00:00+00:00"]
+    assert terminal(*once, "--json").json["items"] == ["2026-12-24T20:00:00+00:00"]
     past = ("next", "at(2026-12-24T20:00:00)", "--after", "2027-01-01T00:00:00Z")
     assert terminal(*past).lines == ["Once, on 2026-12-24 at 20:00, UTC", "never"]
-    assert terminal(*past, "--json").json == []
+    assert terminal(*past, "--json").json["items"] == []
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,12 @@ def test_full_queues() -> None:
     (hint,) = findings.of_queues([QueueRow(**values), QueueRow(**{**values, "ready": 0})])
     assert (hint.good, hint.text) == (True, "All 2 slots of queue q are taken; 1 ready.")
     assert hint.remedy == "more slots or workers: koken worker --queue q"
+    for seconds, text in (
+        (59.0, "All 2 slots of queue q are taken; 1 ready."),
+        (840.0, "All 2 slots of queue q are taken, and for 14 min none has come free; 1 ready."),
+    ):
+        (hint,) = findings.of_queues([QueueRow(**values, taken_for=seconds)])
+        assert hint.text == text
 
 
 def test_schedules() -> None:

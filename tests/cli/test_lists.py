@@ -9,8 +9,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from koken.cli import calendar, floor
-from koken.views.catalog import ScheduleRow, TickRow
+from koken.views import words
+from koken.views.catalog import ScheduleRow
 from koken.views.floor import QueueRow, WorkerRow
+from koken.views.ticks import TickRow
 from tests.cli.conftest import Koken, Said, change
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
@@ -109,8 +111,34 @@ def test_ticks_page_after_page(koken: Koken, database_url: str) -> None:
     assert ([tick["due_at"][8:10] for tick in rest["items"]], rest["next"]) == (["01", "01"], None)
     assert koken("ticks", "report", "--limit", "3").lines[-1].endswith("--before " + first["next"])
     none = koken("ticks", "report", "--before", "2026-03-01T00:00:00+00:00").out
-    assert none == "report has no tick before 2026-03-01T00:00:00+00:00.\n"
+    assert none == "No tick matches.\n"
     assert koken("ticks", "report", "--before", "soon").code == 2
+
+
+def test_ticks_of_all_jobs_narrowed(koken: Koken, database_url: str) -> None:
+    """As the API narrows them; a schedule is called by its name here."""
+    assert koken("ticks").out == "No ticks yet. `koken schedules` shows when jobs are due.\n"
+    koken("run", "report")
+    change(
+        database_url,
+        "insert into koken.tick (schedule_id, due_at, until_at, verdict, reason)"
+        " select id, due, due, case when due > '2026-03-02' then 'skipped' else 'missed' end,"
+        " 'storm' from koken.schedule, generate_series("
+        " timestamptz '2026-03-01 02:00+00', '2026-03-03 02:00+00', '1 day') due",
+    )
+    assert narrow(koken("ticks", "--verdict", "skipped")) == [
+        "2 ticks, newest first: 2 skipped.",
+        "DUE (UTC)  JOB  VERDICT  RUN  REASON",
+        "2026-03-03 02:00:00  report  – skipped  –  storm",
+        "2026-03-02 02:00:00  report  – skipped  –  storm",
+    ]
+    late = koken("ticks", "--since", "2026-03-03", "--verdict", "skipped,missed", "--json").json
+    assert [tick["due_at"][:10] for tick in late["items"]] == ["2026-03-03"]
+    (name,) = {row["name"] for row in koken("schedules", "--json").json["items"]}
+    assert len(koken("ticks", "--schedule", name, "--json").json["items"]) == 3
+    assert koken("ticks", "report", "--schedule", "b").out == "No tick matches.\n"
+    for wrong in (["--verdict", "late"], ["--since", "soon"]):
+        assert koken("ticks", *wrong).code == 2
 
 
 def test_jobs_that_are_retired(koken: Koken, database_url: str) -> None:
@@ -211,7 +239,7 @@ def test_a_queue_that_is_full(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(("rate", "text"), [(10, "10/s"), (0.5, "30/m"), (1 / 3600, "1/h")])
 def test_rate(rate: float, text: str) -> None:
-    assert floor.rate(rate) == text
+    assert words.rate(rate) == text
 
 
 @pytest.mark.parametrize(
@@ -270,8 +298,8 @@ def test_nothing_is_cut_that_a_person_needs(capsys: pytest.CaptureFixture[str]) 
     ticks = [
         TickRow(
             due_at=NOW, until_at=NOW, count=1, verdict="skipped", reason="run 7 goes " * 9,
-            run_id=None, blocker_id=7, fired_at=NOW, schedule_id=1, schedule=name, expression="5m",
-            timezone="UTC", run_state=None,
+            run_id=None, blocker_id=7, fired_at=NOW, schedule_id=1, schedule=name, job="report",
+            expression="5m", timezone="UTC", run_state=None,
         )
         for name in ("east", "west")
     ]  # fmt: skip
@@ -286,8 +314,8 @@ def test_nothing_is_cut_that_a_person_needs(capsys: pytest.CaptureFixture[str]) 
 def test_ticks_of_several_due_times(capsys: pytest.CaptureFixture[str]) -> None:
     row = TickRow(
         due_at=NOW, until_at=NOW, count=3, verdict="skipped", reason=None, run_id=None,
-        blocker_id=7, fired_at=NOW, schedule_id=1, schedule="1", expression="5m", timezone="UTC",
-        run_state=None,
+        blocker_id=7, fired_at=NOW, schedule_id=1, schedule="1", job="report",
+        expression="5m", timezone="UTC", run_state=None,
     )  # fmt: skip
     calendar.show_ticks("report", [row])
     assert capsys.readouterr().out.splitlines() == [

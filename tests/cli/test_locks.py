@@ -32,7 +32,15 @@ def test_a_lock_is_listed_and_taken_by_force_only(koken: Koken, database_url: st
         "by itself. Force takes it away at once, though the run may still be at work\n"
     )
     assert koken("unlock", "cluster", "--force").code == 2
-    done = koken("unlock", "cluster", "--force", "--reason", "stuck", "--json")
+    unnamed = koken("unlock", "cluster", "--force", "--reason", "stuck")
+    assert (unnamed.code, unnamed.err) == (
+        2,
+        "koken: say from which run lock 'cluster' is taken by force: run 1 of greet has it\n",
+    )
+    force = ("--force", "--reason", "stuck", "--json")
+    assert koken("unlock", "cluster", "--run", "greet", *force).code == 2
+    assert koken("unlock", "cluster", "--run", "2", *force).code == 4
+    done = koken("unlock", "cluster", "--run", "1", *force)
     assert done.json == {"lock": "cluster", "runs": ["1"], "stopping": []}
     assert koken("unlock", "none").code == 3
     told = koken("events", "by:anna", "lock cluster", "--json").json["items"]
@@ -40,13 +48,13 @@ def test_a_lock_is_listed_and_taken_by_force_only(koken: Koken, database_url: st
 
 
 def test_hooks_are_added_rotated_and_removed(koken: Koken) -> None:
-    koken("run", "greet")
     assert koken("hook", "list").out == "No hooks. Add one: koken hook add NAME --job JOB\n"
     added = koken("hook", "add", "ships", "--job", "greet", "--reason", "new partner")
     assert added.lines[0] == "Calls go to http://THIS-HOST:7070/api/v1/hooks/ships"
     assert added.lines[1] == "Where that is nobody has said: set url in [web] of koken.toml."
     assert added.lines[2].startswith("Secret: whsec_")
     rotated = koken("hook", "rotate", "ships", "--json").json
+    assert (rotated["name"], rotated["url"]) == ("ships", None)
     assert f"Secret: {rotated['secret']}" != added.lines[2]
     assert koken("hook", "list").lines[1].split() == [
         "ships", "greet", "default", "standard", "fields", "–",

@@ -22,7 +22,7 @@ def events(url: str) -> list[tuple[str, str, str | None]]:
 def test_cancel(koken: Koken, database_url: str) -> None:
     koken("run", "greet")
     said = koken("cancel", "greet", "--reason", "wrong market")
-    assert said.lines == ["greet 1  ⊘ cancelled: wrong market"]
+    assert said.lines == ["greet 1  ⊘ cancelled by anna: wrong market"]
     assert events(database_url) == [("cancel", "anna", "wrong market")]
     again = koken("cancel", "1")
     assert (again.code, again.out, again.err) == (

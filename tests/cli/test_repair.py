@@ -125,9 +125,10 @@ def test_dry_run_says_what_and_does_nothing(failed: Koken, database_url: str) ->
         "then publish not declared not begun yet",
         "keeps rows · no outside effect may repeat · attempts count from 1 of 1 again",
     ]
-    assert failed("retry", "nightly", "--dry-run", "--json").json["again"] == [
-        {"step": "crunch", "effect": "pure", "inputs": ["rows"]}
-    ]
+    plan = failed("retry", "nightly", "--dry-run", "--json").json
+    (again,) = plan["again"]
+    assert (again["step"], again["effect"], plan["max_attempts"]) == ("crunch", "pure", 1)
+    assert [(each["step"], each["items"]) for each in again["inputs"]] == [("rows", 3)]
     assert going_steps(database_url) == ["crunch failed", "publish blocked"]
 
 
@@ -189,6 +190,19 @@ def test_rerun_and_fork(failed: Koken, drain: Callable[[], None], folder: Path) 
     assert failed("fork", "1").err == "koken: run 1: say from which step: fork 1 --from STEP\n"
 
 
+def test_what_may_not_go_is_not_called_ready(night: Koken, drain: Callable[[], None]) -> None:
+    night("run", "sorry")
+    drain()
+    said = night("retry", "1", "--from", "crunch")
+    assert said.out.startswith("crunch ready. Recorded: anna, ")
+
+
+def test_a_new_run_does_not_count_anew(failed: Koken) -> None:
+    for verb in (["rerun", "1"], ["fork", "1", "--from", "crunch"]):
+        said = failed(*verb, "--dry-run")
+        assert (said.code, "attempts count" in said.out) == (0, False)
+
+
 def test_retry_many(
     night: Koken, drain: Callable[[], None], folder: Path, database_url: str
 ) -> None:
@@ -210,26 +224,19 @@ def test_retry_many(
     said = night(
         "retry", "--where", query, "--yes", "--reason", "it is back", "--rate", "50/s"
     ).lines
-    assert said == [
-        (
-            "bulk 1 retries 7 runs at 50/s; it stops by itself when they fail again. "
-            "Follow it: koken bulk 1"
-        )
-    ]
-    assert night("bulk", "pause", "1").lines == [
-        "bulk 1 is paused; 0 of 7 runs retried, 0 failed again."
-    ]
-    assert night("bulk", "resume", "1").lines == [
-        "bulk 1 is running; 0 of 7 runs retried, 0 failed again."
-    ]
+    assert said == [("bulk 1 retries 7 runs at 50/s. Follow it: koken bulk 1")]
+    assert night("bulk", "pause", "1").lines == ["bulk 1 is paused; 0 of 7 runs retried."]
+    assert night("bulk", "resume", "1").lines == ["bulk 1 is running; 0 of 7 runs retried."]
     asyncio.run(worked(database_url))
     told = night("bulk").lines[1].split()
-    assert told[:9] == ["1", "retry", "done", "7/7", "0", "0", "50/s", "anna", "job:fetch"]
+    assert told[:4] == ["1", "retry", "done", "7/7"]
+    assert told[5:9] == ["0", "0", "50/s", "anna"]
     assert night("bulk", "--json").json["items"][0]["state"] == "done"
     assert night("bulk", "stop", "1").code == 4
     assert night("bulk", "stop").code == 2
     assert night("bulk", "end", "1").code == 2
-    assert night("bulk", "1").lines == ["bulk 1 is done; 7 of 7 runs retried, 0 failed again."]
+    (said,) = night("bulk", "1").lines
+    assert said.startswith("bulk 1 is done; 7 of 7 runs retried: ")
     assert night("bulk", "9").code == 3
     for words, start in (
         (["--rate", "fast"], "koken: rate is 'fast'; "),
@@ -259,6 +266,33 @@ def test_cancel_and_skip_many(night: Koken, drain: Callable[[], None]) -> None:
         assert (refused.code, refused.err) == (2, f"koken: {said}\n")
 
 
+def test_many_are_acknowledged(night: Koken, drain: Callable[[], None], database_url: str) -> None:
+    for n in range(2):
+        night("run", "fetch", f"n={n}")
+    drain()
+    where = ("--where", "job:fetch", "--reason", "known")
+    assert night("acknowledge", *where, "--dry-run").lines[0] == (
+        "2 runs would be acknowledged: fetch 2"
+    )
+    assert night("acknowledge", *where, "--yes", "--rate", "50/s").lines == [
+        "bulk 1 acknowledges 2 runs at 50/s. Follow it: koken bulk 1"
+    ]
+    asyncio.run(worked(database_url))
+    assert night("bulk", "1").lines == ["bulk 1 is done; 2 of 2 runs acknowledged."]
+    assert night("runs", "state:open", "--json").json["items"] == []
+    assert len(night("runs", "bulk:1", "--json").json["items"]) == 2
+    assert night("runs", "bulk:x").err.startswith("koken: bulk: 'x' is no bulk's number")
+    for words, said in (
+        (["acknowledge"], "say which run, or --where QUERY"),
+        (
+            ["acknowledge", "1", "--dry-run"],
+            "--dry-run is for --where here: an acknowledgement has no plan",
+        ),
+    ):
+        refused = night(*words)
+        assert (refused.code, refused.err) == (2, f"koken: {said}\n")
+
+
 def test_refusals_are_foreseen_and_told(
     night: Koken, drain: Callable[[], None], database_url: str
 ) -> None:
@@ -273,24 +307,11 @@ def test_refusals_are_foreseen_and_told(
     night("retry", "--where", "job:pay", "--yes", "--reason", "it is back")
     asyncio.run(worked(database_url))
     assert night("bulk", "1").lines == [
-        "bulk 1 is done; 0 of 2 runs retried, 0 failed again.",
+        "bulk 1 is done; 0 of 2 runs retried.",
         "2 runs refused:",
         why,
     ]
     assert night("bulk", "1", "--json").json["refusals"] == said["refusals"]
-
-
-def test_what_may_not_go_is_not_called_ready(night: Koken, drain: Callable[[], None]) -> None:
-    night("run", "sorry")
-    drain()
-    said = night("retry", "1", "--from", "crunch")
-    assert said.out.startswith("crunch ready. Recorded: anna, ")
-
-
-def test_a_new_run_does_not_count_anew(failed: Koken) -> None:
-    for verb in (["rerun", "1"], ["fork", "1", "--from", "crunch"]):
-        said = failed(*verb, "--dry-run")
-        assert (said.code, "attempts count" in said.out) == (0, False)
 
 
 async def worked(url: str) -> None:

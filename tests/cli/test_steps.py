@@ -117,7 +117,7 @@ def test_show_and_why_a_live_night(koken: Koken, night: Callable[[Make], int]) -
         "  ● table     110/214    6:54:00   running",
         "  ◔ size                       –   awaits a signal  go",
         "  ● crunch               1:00:00   running on w-8  ███████░░░ 71 %  partition 5 of 7",
-        "  ↻ add_up        1/2          –   to be retried  until 13:00",
+        "  ↻ add_up        1/2          –   retrying  until 13:00",
         "  ◔ publish                    –   held  until 04:30 (gate 30 4 * * *)",
         "  ◌ site                       –   ◌ apologise",
     ]
@@ -126,7 +126,7 @@ def test_show_and_why_a_live_night(koken: Koken, night: Callable[[Make], int]) -
         "  table      running",
         "  size       awaits a signal: go",
         "  crunch     runs on w-8",
-        "  add_up     to be retried until 13:00",
+        "  add_up     OSError: [Errno 28] No space left on device; retrying until 13:00",
         "  publish    held by its gate 30 4 * * * until 04:30",
         "  site       needs publish              apologise  needs site",
         "Ways on: koken watch 1 · koken cancel 1",
@@ -237,7 +237,7 @@ def test_watched(
             "● table  running",
             "◔ size  awaits a signal  go",
             "● crunch  running on w-8  ███████░░░ 71 %  partition 5 of 7",
-            "↻ add_up  to be retried  until 13:00",
+            "↻ add_up  retrying  until 13:00",
             "◔ publish  held  until 04:30 (gate 30 4 * * *)",
         ]
         change(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import subprocess
@@ -87,7 +88,10 @@ def test_listens_everywhere_only_for_those_with_credentials(koken: Koken, folder
     )
     made = koken("token", "add", "ci", "--may", "read", "--json")
     token = made.json["token"]
-    with web(folder, "--host", "0.0.0.0") as (_, address):
+    with process("web", "--host", "0.0.0.0", "--port", "0", folder=folder) as child:
+        said = wait_for_line(child.stderr, OPEN)[-1]
+        assert re.search(r"console on http://localhost:\d+, listening everywhere, database", said)
+        address = said.partition(OPEN)[2].partition(",")[0]
         assert httpx.get(f"{address}/api/v1/runs").status_code == 401
         bearer = {"Authorization": f"Bearer {token}"}
         assert httpx.get(f"{address}/api/v1/runs", headers=bearer).status_code == 200

@@ -10,9 +10,9 @@ import pytest
 
 import koken
 from koken import AsyncClient, Client, Context, Job
-from koken.client import remote
+from koken.client import remoteasking
 from koken.client.remote import RemoteClient
-from koken.engine.accesstokens import make
+from koken.engine.tokens import make
 from koken.errors import (
     ConsoleUnreachable,
     DeclarationError,
@@ -21,6 +21,7 @@ from koken.errors import (
     KeyConflict,
     KokenError,
     NotFound,
+    NotShown,
     NotSignedIn,
     Overlapping,
     Refused,
@@ -37,8 +38,14 @@ def program() -> koken.App:
     @app.job
     def double(ctx: Context, day: date, factor: int = 2) -> date:
         """Typed both ways."""
-        ctx.log.info("doubled")
+        for line in ("one", "two", "doubled"):
+            ctx.log.info(line)
         return day.replace(year=day.year * factor // factor)
+
+    @app.job
+    def usage(max_tokens: int, token: str = "") -> dict[str, str | int]:
+        """Numbers are told, texts under such a name are not."""
+        return {"total_tokens": max_tokens} | ({"token": token} if token else {})
 
     @app.job(overlap="refuse")
     def alone() -> None:
@@ -82,9 +89,9 @@ def site(app: koken.App) -> Iterator[Site]:
         yield found
 
 
-def token(site: Site, *scopes: str) -> str:
-    made = make(site.house.db, "+".join(scopes), scopes, workspace="default", by="test")
-    return site.call(made)
+def token(site: Site, *rights: str) -> str:
+    made = make(site.house.db, "+".join(rights), rights, workspace="default", by="test")
+    return site.call(made).token
 
 
 @pytest.fixture
@@ -106,9 +113,18 @@ def test_a_run_from_start_to_typed_result(client: Client, app: koken.App) -> Non
     assert client.result(run, timeout=20) == date(2026, 3, 8)
     done = client.get(run)
     assert (done.state, done.actions) == (State.SUCCEEDED, ("rerun",))
-    until_sync(lambda: [line.text for line in client.logs(run)] == ["doubled"])
+    until_sync(lambda: [line.text for line in client.logs(run)] == ["one", "two", "doubled"])
     assert [each.id for each in client.find("job:double state:succeeded")] == [run.id]
     assert client.get("double").id == run.id
+
+
+def test_a_result_is_told_whole_or_not_at_all(client: Client, app: koken.App) -> None:
+    job = app.registry.get("usage")
+    assert client.result(client.start(job, 7), timeout=20) == {"total_tokens": 7}
+    run = client.start(job, 7, token="hush")
+    assert (run.args, run.masked) == ({"max_tokens": 7, "token": "•••"}, ("args.token",))
+    with pytest.raises(NotShown, match=f"run {run.id} of usage: result.token is a secret"):
+        client.result(run, timeout=20)
 
 
 def test_a_job_known_by_name_alone(client: Client) -> None:
@@ -153,7 +169,7 @@ def test_errors_are_those_of_the_client_beside_the_database(client: Client) -> N
 def test_a_failed_step_is_planned_and_mended(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "PAGE", 1)
+    monkeypatch.setattr(remoteasking, "PAGE", 1)
     run = client.start(Job("flow"))
     with pytest.raises(RunFailed, match="nothing to publish"):
         client.result(run, timeout=20)
@@ -185,7 +201,8 @@ def test_a_run_that_waits_is_spoken_to(client: Client) -> None:
 def test_cancel(client: Client) -> None:
     run = client.start(Job("alone").using(delay="1h"))
     assert client.cancel(run, reason="not needed").state is State.CANCELLED
-    assert client.cancel(run).state is State.CANCELLED
+    with pytest.raises(Refused, match=rf"alone {run.id} has ended already \(cancelled\)"):
+        client.cancel(run)
 
 
 def test_many_runs_are_mended_at_once(client: Client) -> None:
@@ -216,6 +233,24 @@ def test_without_the_right(site: Site) -> None:
         client.start(Job("double"), day="2026-03-08")
     with Client(site.address, token="koken_forged") as client, pytest.raises(NotSignedIn):
         client.find()
+
+
+def test_who_may_change_and_not_read_is_told_that_it_was_done(site: Site, client: Client) -> None:
+    held = client.start(Job("alone").using(delay="1h"))
+    failed = client.wait(client.start(Job("flow")), timeout=20)
+    with Client(site.address, token=token(site, "operate")) as operator:
+        told = f"it was done, but .* what came of it: id {held.id}, job alone, state cancelled"
+        with pytest.raises(Forbidden, match=told):
+            operator.cancel(held, reason="not needed")
+        with pytest.raises(Forbidden, match=r"it was done, .*: id 1, verb retry, state running"):
+            operator.retry_where(f"id:{failed.id}", reason="again")
+        days = {
+            "since": datetime(2026, 3, 1, tzinfo=UTC),
+            "until": datetime(2026, 3, 3, tzinfo=UTC),
+        }
+        with pytest.raises(Forbidden):
+            operator.backfill("daily", **days, reason="a new table")
+    assert client.get(held).state is State.CANCELLED
 
 
 def test_what_needs_the_database_is_refused(client: Client) -> None:

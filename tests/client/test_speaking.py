@@ -58,7 +58,7 @@ def test_the_place_in_a_larger_answer_is_named() -> None:
     schema = '{"type":"object","properties":{"day":{"type":"string","format":"date"}}}'
     with pytest.raises(InvalidArguments) as caught:
         answer_text(question(schema=schema), {"day": "tomorrow"})
-    assert caught.value.problems == {"day": "the value must be date"}
+    assert caught.value.problems == {"value.day": "the value must be date"}
     assert answer_text(question(schema=schema), {"day": "2026-03-06"}) == '{"day":"2026-03-06"}'
 
 

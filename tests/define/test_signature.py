@@ -7,7 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from koken.define.asynccontext import AsyncContext
 from koken.define.context import Context
@@ -33,6 +33,7 @@ async def context_third(day: date, files: list[str], context: AsyncContext) -> N
 def two_contexts(ctx: Context, day: date, again: Context) -> None: ...
 def positional_only(day: date, /) -> None: ...
 def many(*files: str) -> None: ...
+def field_default(amount: float = Field(default=1.5, ge=0)) -> None: ...
 def named(**files: str) -> None: ...
 def first_any(day: Any) -> None: ...
 async def first_object(day: object) -> None: ...
@@ -91,6 +92,14 @@ UNFIT = (
             (
                 "job 'report': argument 'day' is positional-only, but a run gives arguments by "
                 'name. Take the "/" out of def positional_only(…).'
+            ),
+        ),
+        (
+            field_default,
+            (
+                "job 'report': the default of 'amount' is a Field(…), which the function would get "
+                "as it is. Write amount: Annotated[float, Field(…)] = 1.5, and the default outside "
+                "of it."
             ),
         ),
         (

@@ -86,6 +86,7 @@ async def test_missed_due_times_get_their_runs(house: House) -> None:
     assert (event["by"], event["reason"], event["job_id"]) == ("anna", "outage", 1)
     assert json.loads(event["detail"]) == {
         "schedule": "1",
+        "name": "1",
         "from": "2026-03-10T14:00:00+00:00",
         "to": "2026-03-10T16:00:00+00:00",
         "runs": 2,

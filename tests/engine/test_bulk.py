@@ -66,6 +66,7 @@ def test_runs_are_retried_at_the_rate(client: TestClient) -> None:
     client.advance("2s")
     ended = client.bulk(made)
     assert (ended.state, ended.done, ended.failed_again, ended.refused) == ("done", 5, 0, 0)
+    assert (ended.going, ended.recovered) == (0, 5)
     assert succeeded(client) == 5
     assert [each.id for each in client.bulks()] == [made.id]
     with psycopg.connect(client.database_url) as connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -149,8 +150,18 @@ async def test_a_week_of_pause_starts_nothing(house: House) -> None:
     assert (await schedule(house))["next_at"] == datetime(2026, 3, 19, 1, 15, tzinfo=UTC)
 
 
-async def test_a_pause_of_more_due_times_than_are_counted(house: House) -> None:
-    """The one tick says "at least", and still reaches to the last of them."""
+async def test_a_pause_of_more_due_times_than_are_counted(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one tick says "at least", and still reaches to the last of them; counted on a thread."""
+    counting: list[bool] = []
+    count = schedules.stretch
+
+    def counted(*given: Any) -> Any:
+        counting.append(threading.current_thread() is threading.main_thread())
+        return count(*given)
+
+    monkeypatch.setattr(schedules, "stretch", counted)
     await house.job(schedules=(Schedule("1s"),))
     await schedules.pause(house.db, "report", workspace="default", by="anna", reason=None)
     await house.pass_time(hours=3)
@@ -158,6 +169,7 @@ async def test_a_pause_of_more_due_times_than_are_counted(house: House) -> None:
     paused = "paused by anna since 2026-03-10 12:00 UTC"
     assert await ticks(house) == [("skipped", 10_001, f"at least 10,000 due times: {paused}")]
     assert await house.value("select until_at from koken.tick") == house.now
+    assert counting == [False]
     await fire.fire(house.db)
     assert len(await ticks(house)) == 1
 

@@ -148,7 +148,7 @@ async def test_a_wanted_cancel_wins_over_parking(house: House) -> None:
     await house.finish(run, State.WAITING, outcome="retry", wait_cause=WaitCause.RETRY, delay=60.0)
     row = await house.row(run.id)
     assert (row["state"], row["wake_at"], row["wait_cause"]) == ("cancelled", None, None)
-    assert row["error"] == '{"type": "Cancel", "message": "wrong market"}'
+    assert row["error"] == '{"by": "mira", "type": "Cancel", "message": "wrong market"}'
 
 
 @pytest.mark.parametrize("delay", [None, 60.0])
@@ -161,7 +161,7 @@ async def test_cancel_ends_what_nobody_carries_at_once(house: House, delay: floa
     row = await house.row(run_id)
     assert (row["state"], row["error"]) == (
         "cancelled",
-        '{"type": "Cancel", "message": "cancelled by mira"}',
+        '{"by": "mira", "type": "Cancel", "message": "cancelled by mira"}',
     )
     (event,) = await house.rows("select verb, by, run_id from koken.event")
     assert event == {"verb": "cancel", "by": "mira", "run_id": run_id}

@@ -10,9 +10,11 @@ import pytest
 
 import koken
 from koken.errors import InvalidArguments, NotFound, Refused
+from koken.model.plain import stamp
+from koken.model.plan import Plan
 from koken.model.run import Run
 from koken.testing import TestClient
-from koken.views import words
+from koken.views import runwords
 
 app = koken.App("repairs")
 BEGUN: list[str] = []
@@ -170,19 +172,42 @@ def test_what_succeeded_stays(client: TestClient) -> None:
 
 def test_the_plan_says_what_the_retry_does(client: TestClient) -> None:
     run = failed_at_crunch(client)
-    assert client.plan("retry", run, from_step="crunch").to_json() == {
+    (table,) = (step for step in client.steps(run) if step.name == "table")
+    plan = client.plan("retry", run, from_step="crunch")
+    assert Plan.from_json(plan.to_json()) == plan
+    assert plan.to_json() == {
         "verb": "retry",
         "run": str(run.id),
         "job": run.job,
         "from_step": "crunch",
-        "again": [{"step": "crunch", "effect": "pure", "inputs": ["table"]}],
-        "then": ["publish"],
+        "again": [
+            {
+                "step": "crunch",
+                "effect": "pure",
+                "inputs": [{"step": "table", "items": 8, "at": stamp(table.ended_at)}],
+                "items": None,
+                "closes_at": None,
+                "follows": False,
+                "for_failure": False,
+            }
+        ],
+        "then": [
+            {
+                "step": "publish",
+                "effect": None,
+                "not_before_at": None,
+                "closes_at": None,
+                "starts": None,
+            }
+        ],
         "keeps": ["files", "table", "size"],
         "stays": {"add_up": "skipped"},
         "may_repeat": [],
         "locks": [{"key": "cluster", "held_by": None}],
         "needs_force": False,
         "undone": [],
+        "max_attempts": 1,
+        "timezone": "UTC",
     }
     assert client.get(run).state == "failed"
     assert events(client) == []
@@ -448,4 +473,4 @@ def test_the_time_until_somebody_lets_it_go_again_is_no_work(client: TestClient)
     assert run.state.value == "succeeded"
     assert (run.ended_at - run.started_at).total_seconds() >= 6 * 3600
     assert run.idle >= 6 * 3600
-    assert words.took(run, client.now) == "0 ms"
+    assert runwords.took(run, client.now) == "0 ms"

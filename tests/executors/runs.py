@@ -28,6 +28,7 @@ def child_run(run_id: int, state: State, result: Any = None) -> Run[Any]:
         trigger=Trigger(kind=TriggerKind.RUN),
         result=result,
         error=Failure(type="OSError", message="reset") if state is State.FAILED else None,
+        reason="OSError: reset" if state is State.FAILED else "",
         logical_time=now,
         root_id=412,
         parent_id=412,

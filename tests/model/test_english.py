@@ -122,6 +122,7 @@ class TestWhatCronCannotSay:
         ]
 
 
+WEEKDAYS = "every weekday at 9:30"
 WRONG = {
     "every dya at 2am": "unknown keyword 'dya'",
     "every day": "expected 'at', got end of input",
@@ -158,3 +159,10 @@ def test_errors_show_what_english_looks_like() -> None:
 )
 def test_in_words(expression: str, words: str) -> None:
     assert parse(expression).in_words() == words
+
+
+def test_many_blanks_are_one() -> None:
+    blanks = " " * 2_000
+    assert parse(f"every weekday{blanks}at 9:30").in_words() == parse(WEEKDAYS).in_words()
+    with pytest.raises(DeclarationError):
+        parse(f"every day at noon{blanks}x")

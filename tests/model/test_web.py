@@ -28,6 +28,12 @@ def test_settings_are_read() -> None:
     assert not read_web({"proxy_header": "X"}, Web()).vouched
 
 
+def test_a_secret_is_in_no_message() -> None:
+    web = read_web({"client_id": "koken", "client_secret": "tulips"}, Web())
+    assert web.client_secret == "tulips"
+    assert "tulips" not in repr(web)
+
+
 @pytest.mark.parametrize(
     ("names", "roles"),
     [
@@ -47,6 +53,7 @@ def test_the_highest_role_counts(names: list[str], roles: dict[str, str]) -> Non
         ("prot", 1, "web has no 'prot'"),
         ("port", 70000, "ports count from 0 to 65535"),
         ("port", True, "ports count from 0 to 65535"),
+        ("session", 0, "web: session is 0; it is a length of time, such as 12h"),
         ("host", 1, "is no text"),
         ("url", "koken.example", "it begins with https:// or http://"),
         ("hosts", [1], "write it as a list of texts"),

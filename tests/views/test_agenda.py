@@ -1,4 +1,4 @@
-"""The strip over all schedules: what was recorded, what is to come, where it piles up."""
+"""The agenda of all schedules: what was recorded, what is to come, where it piles up."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def row(job: str, expression: str, now: datetime, **options: Any) -> dict[str, A
     }
 
 
-def strip(now: datetime, *rows: dict[str, Any]) -> Agenda:
+def drawn_up(now: datetime, *rows: dict[str, Any]) -> Agenda:
     return drawn(rows, [], begin=agenda.floor(now - agenda.BEHIND), now=now)
 
 
@@ -66,13 +66,13 @@ def times(found: Agenda, place: int = 0) -> list[str]:
     ids=["clocks go forward", "clocks go back", "an ordinary night"],
 )
 def test_a_night_in_berlin(now: datetime, due: list[str]) -> None:
-    found = strip(now, row("report", "30 1,2,3 * * *", now, timezone="Europe/Berlin"))
+    found = drawn_up(now, row("report", "30 1,2,3 * * *", now, timezone="Europe/Berlin"))
     assert times(found) == due
 
 
 def test_the_day_to_come_and_no_more() -> None:
     now = datetime(2026, 3, 10, 12, 7, tzinfo=UTC)
-    found = strip(now, row("a", "0 */8 * * *", now), row("b", "7 12 * * *", now))
+    found = drawn_up(now, row("a", "0 */8 * * *", now), row("b", "7 12 * * *", now))
     assert (found.begin.isoformat(), found.end.isoformat()) == (
         "2026-03-10T06:00:00+00:00",
         "2026-03-11T12:07:00+00:00",
@@ -88,7 +88,7 @@ def test_the_day_to_come_and_no_more() -> None:
 def test_where_they_pile_up() -> None:
     now = NOON
     rows = [row(f"job {n}", "0 2 * * *", now) for n in range(7)]
-    found = strip(now, *rows, row("other", "14 2 * * *", now), row("last", "15 2 * * *", now))
+    found = drawn_up(now, *rows, row("other", "14 2 * * *", now), row("last", "15 2 * * *", now))
     two = datetime(2026, 3, 11, 2, tzinfo=UTC)
     assert found.highest == Pile(at=two, count=8)
     assert [pile for pile in found.piles if pile.count] == [
@@ -100,7 +100,7 @@ def test_where_they_pile_up() -> None:
 def test_what_is_due_every_minute_is_a_stretch() -> None:
     """It counts evenly, so that other piles stand out."""
     now = NOON
-    found = strip(now, row("minute", "* * * * *", now), row("report", "0 2 * * *", now))
+    found = drawn_up(now, row("minute", "* * * * *", now), row("report", "0 2 * * *", now))
     assert found.lines[0].dues == (
         Due(
             at=NOON + timedelta(minutes=1),
@@ -115,7 +115,7 @@ def test_what_is_due_every_minute_is_a_stretch() -> None:
 
 
 def test_every_half_hour_is_still_drawn_one_by_one() -> None:
-    found = strip(NOON, row("ads", "*/30 * * * *", NOON))
+    found = drawn_up(NOON, row("ads", "*/30 * * * *", NOON))
     assert len(found.lines[0].dues) == 48
 
 
@@ -123,13 +123,13 @@ def test_a_job_of_many_schedules_has_one_line_of_bounded_length() -> None:
     """Times at which several of them are due are one mark; more than can be told apart, a band."""
     twins = [row("twin", "0 2 * * *", NOON), row("twin", "0 2,3 * * *", NOON)]
     crowd = [row("crowd", f"{n} * * * *", NOON) for n in range(1, 5)]
-    found = strip(NOON, *crowd, *twins)
+    found = drawn_up(NOON, *crowd, *twins)
     assert [(due.count, due.often) for due in found.lines[0].dues] == [(96, True)]
     assert [(due.at.hour, due.count) for due in found.lines[1].dues] == [(2, 2), (3, 1)]
 
 
 def test_a_paused_schedule_has_nothing_to_come() -> None:
-    assert strip(NOON, row("report", "0 2 * * *", NOON, paused=True)).lines == ()
+    assert drawn_up(NOON, row("report", "0 2 * * *", NOON, paused=True)).lines == ()
 
 
 def test_of_many_schedules_a_page_computes_so_much(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,16 +137,16 @@ def test_of_many_schedules_a_page_computes_so_much(monkeypatch: pytest.MonkeyPat
     agenda.computed.cache_clear()
     monkeypatch.setattr(agenda, "COMPUTED", 200)
     rows = [row(f"job {n}", f"{n} * * * *", NOON) for n in range(1, 21)]
-    first = strip(NOON, *rows)
+    first = drawn_up(NOON, *rows)
     assert first.rough == 12
     assert [len(line.dues) for line in first.lines] == [24] * 8 + [1] * 12
-    assert strip(NOON, *rows).rough == 4
-    assert strip(NOON, *rows).rough == 0
+    assert drawn_up(NOON, *rows).rough == 4
+    assert drawn_up(NOON, *rows).rough == 0
 
 
 def test_one_that_cannot_be_computed_does_not_stop_the_others() -> None:
     broken = {**row("broken", "0 2 * * *", NOON), "declared": '{"expression": "nonsense"}'}
-    assert [line.job for line in strip(NOON, broken, row("sound", "0 3 * * *", NOON)).lines] == [
+    assert [line.job for line in drawn_up(NOON, broken, row("sound", "0 3 * * *", NOON)).lines] == [
         "sound"
     ]
 

@@ -12,6 +12,7 @@ from koken.model.runparts import Children
 from koken.model.states import State
 from koken.views.drawing import Drawing, draw, summary
 from koken.views.drawingfold import TELLING, chains, layers, stems, twins
+from koken.views.drawingnet import net_of
 from koken.views.drawingstyle import LOOKS
 from koken.views.drawingsvg import svg
 from koken.views.graph import Edge, Graph, Node
@@ -187,14 +188,12 @@ def test_folds() -> None:
     nodes = [step(f"{stem}_{n}") for stem in ("load", "clean") for n in range(50)]
     edges = [f"load_{n} clean_{m}" for n in range(50) for m in (n, (n * 7 + 1) % 50)]
     made = graph(nodes, *edges)
-    assert [node.name for node in stems(made, 3).nodes] == ["load × 50", "clean × 50"]
-    assert [node.name for node in layers(made, 1).nodes] == [
-        "50 steps, layer 1",
-        "50 steps, layer 2",
-    ]
-    assert len(twins(made, 3).nodes) == len(chains(made, 3).nodes) == 100
+    net = net_of(made)
+    assert list(stems(net, 3).nodes) == ["load × 50", "clean × 50"]
+    assert list(layers(net, 1).nodes) == ["50 steps, layer 1", "50 steps, layer 2"]
+    assert len(twins(net, 3).nodes) == len(chains(net, 3).nodes) == 100
     assert text(draw(made)) == ["✓  load × 50   50 ✓", "✓  clean × 50  50 ✓"]
-    assert [edge.hard for edge in stems(made, 3).edges] == [True]
+    assert [edge.hard for edge in stems(net, 3).edges.values()] == [True]
 
 
 @pytest.mark.parametrize("made", [fan(10_000, 3)])

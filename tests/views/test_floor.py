@@ -93,9 +93,9 @@ async def test_events_stay_in_their_workspace(house: House, views: Database) -> 
         ("cancel", "anna", "default", mine),
     ]
     assert listed[1].to_json()["job"] == "report"
-    other = await recorded.of_workspace(views, workspace="other", house=True)
+    other = await recorded.of_workspace(views, workspace="other", common=True)
     assert [row.verb for row in other] == ["note", "prune", "pause", "cancel"]
-    assert await recorded.of_workspace(views, workspace="nowhere", house=True) == []
+    assert await recorded.of_workspace(views, workspace="nowhere", common=True) == []
 
     async def narrowed(query: str) -> list[str]:
         asked_for = eventquery.parse(query)
@@ -119,8 +119,11 @@ async def test_versions_and_what_differs(house: House, views: Database) -> None:
     await house.job(max_attempts=3, tags=("money",))
     found = await versions.versions(views, "report", workspace="default")
     assert [(row.number, row.current) for row in found] == [(2, True), (1, False)]
-    differences = await versions.differences(views, "report", workspace="default", old=1, new=2)
-    assert [each.to_json() for each in differences] == [
+    specs = [
+        (await versions.spec(views, "report", workspace="default", number=number))[1]
+        for number in (1, 2)
+    ]
+    assert [each.to_json() for each in versions.compared(*specs)] == [
         {"path": "tags", "change": "changed", "before": [], "after": ["money"]},
         {"path": "max_attempts", "change": "changed", "before": 1, "after": 3},
     ]

@@ -79,10 +79,10 @@ async def test_an_event_that_comes_late_is_heard(house: House, views: Database) 
         )
 
     async def heard_after(heard: heardevents.Heard) -> list[tuple[str, str]]:
-        told, _ = await heardevents.after(views, "default", heard, house=True)
+        told, _ = await heardevents.after(views, "default", heard, common=True)
         return [(event.by, str(so_far)) for event, so_far in told]
 
-    first = await heardevents.anew(views, "default", house=True)
+    first = await heardevents.anew(views, "default", common=True)
     async with house.db.session() as slow:
         await slow.execute("begin")
         await slow.execute(act("late"))
@@ -99,6 +99,16 @@ def test_a_number_is_done_with_when_all_who_may_bring_one_before_it_are_through(
     heard = heard.settled(newest=9, low=100, high=106)
     assert str(heard.settled(newest=9, low=105, high=107)) == "0.3.5.9"
     assert str(heard.settled(newest=9, low=106, high=107)) == "5.9"
+
+
+async def test_numbers_without_a_gap_are_named_by_the_last(house: House, views: Database) -> None:
+    heard = await heardevents.anew(views, "default", common=True)
+    for _ in range(60):
+        await house.rows(
+            "insert into koken.event (workspace_id, verb, by) values (1, 'cancel', 'anna')"
+        )
+    told, _ = await heardevents.after(views, "default", heard, common=True)
+    assert [str(so_far) for _, so_far in told[-2:]] == ["59", "60"]
 
 
 @pytest.mark.parametrize("text", ["", "x", "1;2", "-1", "1;2:3;", "9" * 19])

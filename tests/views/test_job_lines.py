@@ -27,11 +27,13 @@ def names(found: JobPage) -> list[str]:
 
 async def test_health(house: House, views: Database) -> None:
     """What is to be said first of a job comes first."""
-    for name in ("broken", "fine", "fresh", "known"):
+    for name in ("broken", "fine", "fresh", "known", "mended"):
         await house.job(name)
     for name in ("late", "stopped"):
         await house.job(name, schedules=HOURLY)
     await one(house, "broken", State.FAILED, 1)
+    await one(house, "mended", State.FAILED, 1)
+    await one(house, "mended", State.SUCCEEDED, 1)
     await one(house, "fine", State.SUCCEEDED, 1)
     seen = await one(house, "known", State.FAILED, 1)
     await acknowledge(house.db, seen, by="anna", reason="known")
@@ -44,6 +46,7 @@ async def test_health(house: House, views: Database) -> None:
         "fresh": "new",
         "known": "acknowledged",
         "late": "late",
+        "mended": "open",
         "stopped": "paused",
     }
     assert names(await look(views, "state:failing,late")) == ["broken", "late"]

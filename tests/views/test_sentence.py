@@ -14,9 +14,9 @@ from koken.model.policy import Effect
 from koken.model.run import UNDO, Run
 from koken.model.runparts import Children, Trigger, TriggerKind, Wait
 from koken.model.states import State, WaitCause
+from koken.views.runwords import started_by, took
 from koken.views.sentence import sentence, text
-from koken.views.steps import StepRow
-from koken.views.words import started_by, took
+from koken.views.steprows import StepRow
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 BEGUN = NOW - timedelta(minutes=12)
@@ -71,9 +71,18 @@ def waits(cause: WaitCause, wait_for: str | None = None) -> Run[Any]:
         (waits(WaitCause.OPERATION), "waits for work elsewhere, due in 30 min."),
         (
             replace(waits(WaitCause.CHILDREN, UNDO), settle=State.FAILED),
-            "is being undone; then it ends as failed.",
+            "is being undone, then it ends as failed.",
         ),
         (replace(RUN, state=State.CANCELLED, ended_at=NOW), "was cancelled just now."),
+        (
+            replace(
+                RUN,
+                state=State.CANCELLED,
+                ended_at=NOW,
+                cancelled_by="root",
+            ),
+            "was cancelled by root just now.",
+        ),
         (
             replace(RUN, state=State.FAILED, ended_at=NOW, acknowledged_by="lea"),
             "failed just now, after 1 try; acknowledged by lea.",

@@ -11,7 +11,8 @@ from koken.model.run import Run
 from koken.store.database import Database
 from koken.views import runs
 from koken.views.results import items
-from koken.views.steps import StepRow, step_id, steps, undone
+from koken.views.steprows import StepRow
+from koken.views.steps import step_id, steps, undone
 from tests.support.house import House
 from tests.support.nights import FAILED, at, failed, flow, insert
 
@@ -47,7 +48,7 @@ async def test_a_failed_night(house: House, views: Database) -> None:
         "started_at": "2026-03-10T09:00:00+00:00", "ended_at": "2026-03-10T11:45:00+00:00",
         "took": 9900.0, "reason": "OSError: [Errno 28] No space left on device", "gate": None,
         "wait": None, "not_before": None, "worker": "w-7", "undoes": False, "child": None,
-        "detail": None, "result": None, "recorded": False,
+        "detail": None, "result": None, "recorded": False, "kept_from": None,
     }  # fmt: skip
 
 
@@ -56,13 +57,13 @@ async def test_a_failed_night(house: House, views: Database) -> None:
     [
         ({"state": "ready"}, 0, "○", "ready"),
         ({"state": "running"}, 2, "●", "running"),
-        ({"state": "blocked"}, 0, "◌", "blocked"),
-        ({"state": "blocked", "open_needs": 1}, 1, "◌", "blocked"),
-        ({"state": "blocked", "open_needs": 0}, 1, "◌", "blocked"),
+        ({"state": "blocked"}, 0, "◌", "waits for its lock"),
+        ({"state": "blocked", "open_needs": 1}, 1, "◌", "waits its turn"),
+        ({"state": "blocked", "open_needs": 0}, 1, "◌", "waits its turn"),
         ({"state": "cancelled", "finished_at": at(0)}, -1, "⊘", "cancelled"),
         ({"state": "waiting", "wait_cause": "gate", "wake_at": at(1)}, 0, "◔", "held"),
         ({"state": "waiting", "wait_cause": "delay", "wake_at": at(1)}, 0, "◔", "delayed"),
-        ({"state": "waiting", "wait_cause": "retry"}, 2, "↻", "to be retried"),
+        ({"state": "waiting", "wait_cause": "retry"}, 2, "↻", "retrying"),
         ({"state": "waiting", "wait_cause": "children"}, 2, "●", "running"),
         ({"state": "waiting", "wait_cause": "operation"}, 2, "◔", "at work elsewhere"),
         ({"state": "waiting", "wait_cause": "signal"}, 2, "◔", "awaits a signal"),

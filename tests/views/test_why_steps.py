@@ -62,7 +62,11 @@ async def test_a_live_night(house: House, views: Database) -> None:
         ("step_cancelled", "files", "cancelled"),
         ("step_failed", "crunch", "OSError: [Errno 28] No space left on device"),
         ("running", "size", "runs on w-8"),
-        ("in_line", "add_up", "is ready"),
+        (
+            "no_worker",
+            "add_up",
+            "waits: no live worker serves queue default; start one: koken worker --queue default",
+        ),
         ("gate", "publish", "held by its gate 30 4 * * *"),
         ("needs", "site", "needs publish"),
         ("needs", "apologise", "needs site"),

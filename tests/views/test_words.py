@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from koken.views import words
+from koken.cli import telling
+from koken.views import clocks, words
 from koken.views.cause import Cause
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
@@ -26,17 +27,17 @@ NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
     ],
 )
 def test_ago(seconds: float, text: str) -> None:
-    assert words.ago(NOW - timedelta(seconds=seconds), NOW) == text
+    assert clocks.ago(NOW - timedelta(seconds=seconds), NOW) == text
 
 
 def test_no_instant() -> None:
-    assert words.ago(None, NOW) == "–"
-    assert words.length_of(None, NOW) == "–"
-    assert words.length_of(NOW, NOW + timedelta(seconds=75)) == "1 min"
+    assert clocks.ago(None, NOW) == "–"
+    assert clocks.length_of(None, NOW) == "–"
+    assert clocks.length_of(NOW, NOW + timedelta(seconds=75)) == "1 min"
 
 
 def test_clocks_that_differ_make_no_negative_length() -> None:
-    assert words.length_of(NOW, NOW - timedelta(seconds=1)) == "0 ms"
+    assert clocks.length_of(NOW, NOW - timedelta(seconds=1)) == "0 ms"
 
 
 def test_plain_leaves_nothing_that_steers_a_terminal() -> None:
@@ -66,7 +67,7 @@ def test_address_hides_the_password() -> None:
     ("seconds", "text"), [(0.3, "in 1 s"), (0, "just now"), (-0.3, "just now")]
 )
 def test_due(seconds: float, text: str) -> None:
-    assert words.due(NOW + timedelta(seconds=seconds), NOW) == text
+    assert clocks.due(NOW + timedelta(seconds=seconds), NOW) == text
 
 
 @pytest.mark.parametrize(
@@ -74,13 +75,13 @@ def test_due(seconds: float, text: str) -> None:
     [(None, "–"), (0.4, "0:00"), (12, "0:12"), (3599.9, "59:59"), (14290, "3:58:10")],
 )
 def test_lengths_as_a_clock_shows_them(length: float | None, shown: str) -> None:
-    assert words.watch_clock(length) == shown
+    assert telling.watch_clock(length) == shown
 
 
 def test_times_of_day() -> None:
     local = NOW.astimezone().replace(hour=4, minute=30, second=0)
-    assert words.time_of(local) == "04:30"
-    assert words.time_of(local.replace(second=7)) == "04:30:07"
+    assert telling.time_of(local) == "04:30"
+    assert telling.time_of(local.replace(second=7)) == "04:30:07"
 
 
 @pytest.mark.parametrize(
@@ -88,11 +89,11 @@ def test_times_of_day() -> None:
 )
 def test_for_so_long(seconds: float, text: str) -> None:
     since = NOW - timedelta(seconds=seconds)
-    assert words.so_long(since, NOW) == text
-    assert words.so_long(None, NOW) == "–"
-    assert words.lasted(Cause(cause="lock", text="", since=since), NOW) == text
+    assert clocks.so_long(since, NOW) == text
+    assert clocks.so_long(None, NOW) == "–"
+    assert clocks.lasted(Cause(cause="lock", text="", since=since), NOW) == text
 
 
 def test_what_has_happened_is_told_by_its_instant() -> None:
     cause = Cause(cause="step_failed", text="", since=NOW - timedelta(minutes=9))
-    assert words.lasted(cause, NOW) == "9 min ago"
+    assert clocks.lasted(cause, NOW) == "9 min ago"

@@ -11,10 +11,10 @@ from pydantic import BaseModel
 import koken
 from koken import Accept, AsyncContext, Context, Fail, Lock, Operation, Schedule, Snooze, Stall
 from koken.executors import Command, Process
-from tests.web.halma import HOSTILE, TROUBLE, app
+from tests.web.halma import DRAWING, HOSTILE, LINK, PICTURE, TROUBLE, app
 from tests.web.halmanight import nightly
 
-__all__ = ["HOSTILE", "TROUBLE", "app", "nightly"]
+__all__ = ["DRAWING", "HOSTILE", "LINK", "PICTURE", "TROUBLE", "app", "nightly"]
 
 
 class Customer(BaseModel):

@@ -16,6 +16,7 @@ from koken.model.web import Web
 from koken.runtime.worker import Worker
 from koken.web.application import application
 from koken.web.house import House
+from tests.web.described import as_described, describe
 from tests.web.shop import make
 
 ADDRESS = "http://127.0.0.1:7070"
@@ -41,7 +42,10 @@ async def open_house(shop: App) -> AsyncIterator[Callable[..., Any]]:
             served = application(house)
             await stack.enter_async_context(served.router.lifespan_context(served))
             transport = httpx.ASGITransport(served, client=("127.0.0.1", 1234))
-            http = httpx.AsyncClient(transport=transport, base_url=ADDRESS)
+            describe(house)
+            http = httpx.AsyncClient(
+                transport=transport, base_url=ADDRESS, event_hooks={"response": [as_described]}
+            )
             return house, await stack.enter_async_context(http)
 
         yield opened

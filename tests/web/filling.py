@@ -9,7 +9,7 @@ from typing import Any
 from koken.client.awaiting import AsyncClient
 from koken.config import Config
 from koken.define.job import Job
-from koken.engine import claim, publish, queues, register, schedules
+from koken.engine import claim, hooks, publish, queues, register, schedules
 from koken.engine.register import Label
 from koken.runtime.worker import Worker
 from koken.store.database import Database
@@ -31,6 +31,8 @@ class World:
     at_work, lost, waits_for_lock, no_worker, paused, delayed, cancelled, skipped, acknowledged,
     uncompensated, undo_failed, disk, done."""
     bulk: int = 0
+    schedule: int = 0
+    """That of daily-report."""
 
 
 async def fill(url: str, *, now: datetime | None = None) -> World:
@@ -175,7 +177,7 @@ class Filling:
         runs["cancelled"] = await start(
             company.send_invoices.using(delay="9h"), hours=0.4, by="lea"
         )
-        why = f"lea says {company.HOSTILE} is no month"
+        why = f"lea says {company.DRAWING} is no month"
         await self.client.cancel(runs["cancelled"], reason=why)
         await self.client.wait(runs["undo_failed"], 60)  # by the worker that serves all its steps
 
@@ -197,7 +199,7 @@ class Filling:
             takes=65,
             day=today,
             token="s3cr3t",
-            customer={"name": company.HOSTILE, "number": 7},
+            customer={"name": f"{company.PICTURE} {company.LINK}", "number": 7},
         )
         runs["to_retry"] = await start(company.import_orders, hours=0.15, shop="wien", since="x")
         runs["delayed"] = await start(company.send_invoices.using(delay="5h"), hours=0.1, by="lea")
@@ -249,16 +251,23 @@ class Filling:
         assert taken, f"nothing in {queue}"
 
     async def held(self) -> None:
-        """What people hold: a queue, a schedule, a bulk, a limit."""
+        """What people hold: a queue, a schedule, a bulk, a limit, a hook."""
         await queues.pause(self.db, "reports", paused=True, by="mira", reason="warehouse is moving")
         await queues.set_limits(self.db, "ads", limit=3, rate=2, by="mira", reason="quota of ads")
         await schedules.pause(
             self.db, "train-forecast", workspace="default", by="lea", reason="no data until Monday"
         )
+        await hooks.add(self.db, "shop-orders", "import-orders", workspace="default", by="mira")
         bulk = await self.client.retry_where(
             "job:resize-picture state:failed", rate="2/m", reason="the pictures are there now"
         )
         self.world.bulk = bulk.id
+        async with self.db.session() as session:
+            (row,) = await session.fetch_text(
+                "select s.id from koken.schedule s join koken.job j on j.id = s.job_id"
+                " where j.name = 'daily-report' and s.workspace_id = 1 and s.retired_at is null"
+            )
+        self.world.schedule = row["id"]
 
     async def elsewhere(self) -> None:
         """A lost worker, and a schedule that is late."""

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 
 from koken import Job
 from koken.app import App
-from koken.engine.accesstokens import make
+from koken.engine.tokens import make
 from koken.model.rights import Right
 from tests.web.browser.conftest import Site, served
 
@@ -44,7 +44,8 @@ async def furnish(site: Site) -> str:
         run = await client.start(Job(job))
         if job != "nightly":
             await client.wait(run, timeout=20)
-    return await make(site.house.db, "schema", list(Right), by="test")
+    made = await make(site.house.db, "schema", list(Right), by="test")
+    return made.token
 
 
 def test_requests_made_from_the_description(

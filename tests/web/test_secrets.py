@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 import koken
 from koken import AsyncContext
-from koken.engine.accesstokens import make
+from koken.engine.tokens import make
 from koken.errors import InvalidArguments
 from koken.model.web import MASKED
 from koken.runtime.worker import Worker
@@ -128,6 +128,19 @@ async def test_a_query_does_not_guess_secrets(doors: Any, query: str) -> None:
     assert (await http.get("/api/v1/runs", params={"q": "args.user:x"})).status_code == 200
 
 
+async def test_a_query_does_not_guess_secrets_by_what_they_lie_in(doors: Any) -> None:
+    _, http = doors
+    args = {"more": {"api_key": SECRET, "n": "1"}}
+    run = (await http.post("/api/v1/runs", json={"job": "login", "args": args})).json()["id"]
+    for query, found in (
+        (f'args.more:{{"n": "1", "api_key": "{SECRET}"}}', []),
+        (f'args.more:"{{\\"n\\": \\"1\\", \\"api_key\\": \\"{SECRET}\\"}}"', []),
+        ("args.more.n:1", [run]),
+    ):
+        got = await http.get("/api/v1/runs", params={"q": query})
+        assert [each["id"] for each in got.json()["items"]] == found, query
+
+
 async def test_an_error_does_not_repeat_what_was_given(doors: Any) -> None:
     _, http = doors
     args = {"password": {"x": SECRET}, "account": {"password": [SECRET]}}
@@ -175,7 +188,7 @@ async def test_who_may_only_start_is_not_told_of_an_earlier_run(doors: Any) -> N
     got = await http.post(
         "/api/v1/runs",
         json={"job": "login", "args": {"password": SECRET}, "idempotency_key": "k"},
-        headers={"Authorization": f"Bearer {token}"},
+        headers={"Authorization": f"Bearer {token.token}"},
     )
     assert got.status_code == 200
     assert sorted(got.json()) == ["id", "job", "state", "url"]

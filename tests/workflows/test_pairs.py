@@ -9,6 +9,7 @@ import pytest
 
 import koken
 from koken.engine import parts
+from koken.errors import Refused
 from koken.testing import TestClient
 from tests.support.invariants import check
 from tests.workflows.acts import act, never, rows
@@ -267,7 +268,8 @@ def test_a_step_that_is_cancelled_after_the_end(client_of: Hire) -> None:
     client, run, states = ended_with_steps_left(client_of)
     (held,) = (step.run_id for step in client.steps(run) if step.name == "held")
     assert held is not None
-    client.cancel(held, reason="never mind")
+    with pytest.raises(Refused, match="flow 3 does not begin any more"):
+        client.cancel(held, reason="never mind")
     check(client)
     assert client.advance("3d") == []
     check(client)

@@ -17,11 +17,12 @@ from koken.cli.mend import Reason
 from koken.cli.output import Column
 from koken.cli.place import with_client
 from koken.client.awaiting import AsyncClient
-from koken.engine import access, accesssessions
+from koken.engine import access, sessions
+from koken.engine.holds import refuse_to_give
 from koken.errors import InvalidArguments
-from koken.model.rights import EVERYWHERE, ROLES
+from koken.model.rights import EVERYWHERE, ROLES, Membership
 from koken.views import access as views
-from koken.views import words
+from koken.views import clocks
 
 UserName = Annotated[str, typer.Argument(metavar="NAME", help="As they sign in.")]
 FromStdin = Annotated[
@@ -45,10 +46,10 @@ def add(
     """Let somebody sign in, with a password and a role."""
     common: Common = ctx.obj
     if role:
-        access.refuse_to_give(None, role, place_of(common))
+        refuse_to_give(None, role, place_of(common))
     access.check_name(name, "a user")
     hashed = hashed_password(name, password_stdin)
-    change(
+    added = with_client(
         common,
         lambda client: access.add_user(
             client.link.db,
@@ -59,9 +60,9 @@ def add(
             by=client.who,
             reason=reason,
         ),
-        {"user": name, "role": role or None, "workspace": place_of(common) if role else None},
-        f"{name} may sign in" + (f", as {role} {in_words(common)}." if role else "; no role yet."),
     )
+    told = f", as {role} {in_words(common)}." if role else "; no role yet."
+    tell(common, added.to_json(), f"{name} may sign in{told}")
 
 
 def password(
@@ -110,16 +111,15 @@ def role(
     place = place_of(common)
     taken = role == "none"
 
-    async def work(client: AsyncClient) -> None:
+    async def work(client: AsyncClient) -> Membership:
         db, by = client.link.db, client.who
         if taken:
-            await access.take_role(db, name, workspace=place, by=by, reason=reason)
-        else:
-            await access.give_role(db, name, role, workspace=place, by=by, reason=reason)
+            return await access.take_role(db, name, workspace=place, by=by, reason=reason)
+        return await access.give_role(db, name, role, workspace=place, by=by, reason=reason)
 
-    told = f"{name} has no role any more" if taken else f"{name} is {role}"
-    plain = {"user": name, "role": None if taken else role, "workspace": place}
-    change(common, work, plain, f"{told} {in_words(common)}.")
+    now = with_client(common, work)
+    told = f"{now.user} has no role any more" if taken else f"{now.user} is {role}"
+    tell(common, now.to_json(), f"{told} {in_words(common)}.")
 
 
 def list_users(ctx: typer.Context) -> None:
@@ -145,7 +145,7 @@ def list_users(ctx: typer.Context) -> None:
                 (
                     row.name,
                     ", ".join(f"{role} {where(at)}" for at, role in row.roles.items()) or "none",
-                    "disabled" if row.disabled_at else words.ago(row.signed_in_at, now),
+                    "disabled" if row.disabled_at else clocks.ago(row.signed_in_at, now),
                     str(row.sessions),
                     row.issuer or "password",
                 )
@@ -156,12 +156,11 @@ def list_users(ctx: typer.Context) -> None:
 
 def sign_out(ctx: typer.Context, name: UserName, reason: Reason = "") -> None:
     """End all sessions of somebody; they may sign in anew."""
-    change(
+    ended = with_client(
         ctx.obj,
-        lambda client: accesssessions.end(client.link.db, name, by=client.who, reason=reason),
-        {"user": name},
-        f"{name} is signed in nowhere now.",
+        lambda client: sessions.end(client.link.db, name, by=client.who, reason=reason),
     )
+    tell(ctx.obj, ended.to_json(), f"{ended.user} is signed in nowhere now.")
 
 
 def change(
@@ -172,6 +171,11 @@ def change(
 ) -> None:
     """Do it, and say so."""
     with_client(common, work)
+    tell(common, plain, told)
+
+
+def tell(common: Common, plain: Mapping[str, Any], told: str) -> None:
+    """Say what was done."""
     if common.json:
         output.as_json(plain)
     else:

@@ -11,7 +11,7 @@ from koken.cli import output
 from koken.cli.output import DIM, Column
 from koken.model.run import Run
 from koken.model.states import State
-from koken.views import words
+from koken.views import clocks, words
 from koken.views.events import EventRow
 from koken.views.runs import AttemptRow
 
@@ -69,7 +69,7 @@ def cells(each: AttemptRow, run: Run[Any]) -> tuple[Text | str, ...]:
     return (
         f"{each.attempt}/{run.max_attempts}",
         outcome(each.outcome),
-        words.length_of(each.started_at, each.ended_at),
+        clocks.length_of(each.started_at, each.ended_at),
         each.worker or "–",
         "–" if each.error is None else error(each),
     )

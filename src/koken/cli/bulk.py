@@ -1,4 +1,4 @@
-"""``koken bulk``, and ``koken retry|cancel|skip --where``: what is done to many runs at a rate."""
+"""``koken bulk``, and ``--where``: what is done to many runs at a rate."""
 
 from __future__ import annotations
 
@@ -21,20 +21,34 @@ from koken.engine import bulk as engine
 from koken.engine.bulk import Foreseen
 from koken.errors import InvalidArguments
 from koken.model.bulk import Bulk, BulkVerb
-from koken.views import bulks, words
+from koken.views import bulks, runwords, words
 from koken.views.bulks import FORESEEN, Preview
 
 PATIENCE = 5.0
 """Seconds for which it is looked what would be refused."""
+FEW = 10
+"""Runs of which none is left when it is first looked how many of them failed again."""
 REASONS = 10
 """Reasons that are told one by one."""
-DONE = {"retry": "retried", "cancel": "cancelled", "skip": "skipped past what failed"}
+DONE = {
+    "retry": "retried",
+    "cancel": "cancelled",
+    "skip": "skipped past what failed",
+    "acknowledge": "acknowledged",
+}
+DOES = {
+    "retry": "retries",
+    "cancel": "cancels",
+    "skip": "skips what failed of",
+    "acknowledge": "acknowledges",
+}
 VERBS = ("list", "pause", "resume", "stop")
 COLUMNS = (
     Column("ID"),
     Column("VERB"),
     Column("STATE"),
     Column("DONE", right=True),
+    Column("RECOVERED", right=True),
     Column("FAILED AGAIN", right=True),
     Column("REFUSED", right=True),
     Column("RATE", right=True),
@@ -104,6 +118,7 @@ def row_of(each: Bulk) -> list[str]:
         each.verb,
         each.state,
         f"{each.done:,}/{each.total:,}",
+        f"{each.recovered:,}",
         f"{each.failed_again:,}",
         f"{each.refused:,}",
         f"{each.rate:g}/s",
@@ -119,7 +134,13 @@ def tell(common: Common, each: Bulk, refusals: Mapping[str, int] | None = None) 
         output.as_json({**each.to_json(), **more})
         return
     why = f": {words.plain(each.stopped_reason)}" if each.stopped_reason else ""
-    again = f", {each.failed_again:,} failed again" if each.verb == "retry" else ""
+    again = ""
+    if each.verb == "retry" and each.done:
+        again = f": {each.recovered:,} recovered, {each.failed_again:,} failed again"
+    if each.going and each.verb != "acknowledge":
+        again += (
+            f"{',' if again else ':'} {each.going:,} still {'goes' if each.going == 1 else 'go'}"
+        )
     output.say(
         (f"bulk {each.id}", "bold"),
         f" is {each.state}{why}; {each.done:,} of {words.counted(each.total, 'run')} "
@@ -184,11 +205,12 @@ def of_many(common: Common, asked: Where) -> None:
     if common.json:
         output.as_json(made.to_json())
         return
-    does = {"retry": "retries", "cancel": "cancels", "skip": "skips what failed of"}[verb]
-    stops = "; it stops by itself when they fail again" if verb == "retry" else ""
+    stops = ""
+    if verb == "retry" and made.total > FEW:
+        stops = "; it stops by itself once ten have ended and most of the last have failed again"
     output.say(
         (f"bulk {made.id}", "bold"),
-        f" {does} {words.counted(made.total, 'run')} at {made.rate:g}/s{stops}. "
+        f" {DOES[verb]} {words.counted(made.total, 'run')} at {made.rate:g}/s{stops}. "
         f"Follow it: koken bulk {made.id}",
     )
 
@@ -214,7 +236,7 @@ def show(common: Common, verb: BulkVerb, found: Preview, seen: Foreseen) -> None
     output.say(f"{done}{of_jobs(found.jobs)}")
     now = datetime.now(UTC)
     for run in found.first:
-        output.say("  ", output.titled(run), (words.standing(run, now), output.style_of(run)))
+        output.say("  ", output.titled(run), (runwords.standing(run, now), output.style_of(run)))
     if len(found.ids) > len(found.first):
         output.say(f"  and {len(found.ids) - len(found.first):,} more")
     if seen.refusals:

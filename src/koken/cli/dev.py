@@ -103,7 +103,7 @@ def console(app: App, config: Config, common: Common, *, asked: bool) -> Doors |
             raise
         output.say((f"No console: {error}", DIM))
         return None
-    output.say(("Console:  ", DIM), doors.address)
+    output.say(("Console:  ", DIM), doors.told)
     return doors
 
 

@@ -37,6 +37,13 @@ class Doors:
     listening: socket.socket
     house: Any
     address: str
+    everywhere: bool
+    """Whether whoever reaches this machine may ask."""
+
+    @property
+    def told(self) -> str:
+        """Where the console is, and that it is open to others where its address does not say so."""
+        return f"{self.address}, listening everywhere" if self.everywhere else self.address
 
     async def who_may(self) -> str | None:
         """What to tell of who comes in. Raises ``DeclarationError`` where nobody may."""
@@ -57,4 +64,4 @@ def bound(program: Program | str, config: Config, common: Common) -> Doors:
     house = serve.House(
         program, config, loopback=serve.is_loopback(listening), local=common.by or os_user()
     )
-    return Doors(listening, house, serve.address(listening))
+    return Doors(listening, house, serve.address(listening), serve.is_everywhere(listening))

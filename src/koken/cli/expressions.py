@@ -11,7 +11,8 @@ from koken.cli.common import Common
 from koken.errors import InvalidArguments
 from koken.model.instants import with_offset
 from koken.model.upcoming import times, understood
-from koken.views.words import ago, dump
+from koken.views.clocks import ago
+from koken.views.words import dump
 
 MOST = 1000
 
@@ -40,7 +41,8 @@ def next_times(
     now = datetime.now(UTC)
     due = times(found, with_offset(after, "--after") if after else now, number)
     if common.json:
-        print(dump([each.isoformat() for each in due]))
+        items = [each.isoformat() for each in due]
+        print(dump({"words": found.in_words(), "timezone": found.timezone, "items": items}))
         return
     print(found.in_words())
     for each in due:

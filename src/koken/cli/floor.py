@@ -14,7 +14,7 @@ from koken.cli.common import Common
 from koken.cli.output import Column
 from koken.cli.place import with_client
 from koken.model.states import State
-from koken.views import floor, words
+from koken.views import clocks, floor, words
 from koken.views.findings import taken
 from koken.views.floor import QueueRow, WorkerRow
 
@@ -61,7 +61,7 @@ def show_queues(found: Sequence[QueueRow], now: datetime) -> None:
                 else words.capped(row.ready),
                 str(row.slots),
                 "–" if row.max_running is None else str(row.max_running),
-                "–" if row.rate is None else rate(row.rate),
+                words.rate(row.rate) or "–",
                 paused(row, now),
             )
             for row in found
@@ -72,20 +72,12 @@ def show_queues(found: Sequence[QueueRow], now: datetime) -> None:
             output.say(f"{FULL} {taken(row)}")
 
 
-def rate(starts: float) -> str:
-    """Starts a second, as they are written: ``10/s``, ``30/m``, ``12/h``."""
-    for unit, size in (("s", 1), ("m", 60)):
-        if starts * size >= 1:
-            return f"{starts * size:g}/{unit}"
-    return f"{starts * 3600:g}/h"
-
-
 def paused(row: QueueRow, now: datetime) -> str:
     """By whom and why a queue is paused."""
     if row.paused_at is None:
         return "–"
     reason = f": {row.pause_reason}" if row.pause_reason else ""
-    return f"{words.ago(row.paused_at, now)} by {row.paused_by}{reason}"
+    return f"{clocks.ago(row.paused_at, now)} by {row.paused_by}{reason}"
 
 
 def workers(
@@ -132,8 +124,8 @@ def worker_cells(row: WorkerRow, now: datetime) -> tuple[Text | str, ...]:
         Text(f"{glyph} {row.standing}", style),
         f"{row.busy}/{row.slots}",
         " ".join(f"{name}:{slots}" for name, slots in row.queues.items()),
-        f"{words.roughly(max(row.silent_for, 0))} ago",
-        words.ago(row.started_at, now),
+        f"{clocks.roughly(max(row.silent_for, 0))} ago",
+        clocks.ago(row.started_at, now),
         row.version,
     )
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from koken.cli import output
+from koken.cli import output, telling
 from koken.cli.common import Common
 from koken.cli.lists import checked_limit
 from koken.cli.output import DIM, GAP
@@ -21,7 +21,7 @@ from koken.errors import InvalidArguments, KokenError
 from koken.model.duration import seconds
 from koken.model.run import Run
 from koken.model.states import State
-from koken.views import treelogs, words
+from koken.views import runwords, treelogs, words
 from koken.views.treelogs import Said
 
 LOOK = 0.3
@@ -48,7 +48,7 @@ def say_end(common: Common, run: Run[Any]) -> int:
     if common.json:
         output.as_json(run.to_json())
     else:
-        output.say(output.titled(run), (words.ending(run), output.style_of(run)))
+        output.say(output.titled(run), (telling.ending(run), output.style_of(run)))
         if run.state is State.FAILED:
             traced = run.error is not None and run.error.traceback
             what = "its traceback" if traced else "more on it"
@@ -106,7 +106,7 @@ def logs(
     elif found:
         Printer(common).add(found)
     elif whose is not None:
-        print(f"{words.called(whose)} has printed nothing", file=sys.stderr)
+        print(f"{runwords.called(whose)} has printed nothing", file=sys.stderr)
 
 
 async def last_lines(

@@ -24,7 +24,8 @@ from koken.views import words
 from koken.views.drawing import Piece, draw, summary
 from koken.views.drawingsvg import svg
 from koken.views.graph import Graph, graph_of_job, graph_of_run, graph_of_steps
-from koken.views.steps import StepRow, undone
+from koken.views.steprows import StepRow
+from koken.views.steps import undone
 
 LOOKS = {**STYLES, "name": "bold", "dim": DIM, "rail": DIM, "": ""}
 

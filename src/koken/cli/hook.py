@@ -13,11 +13,12 @@ from koken.cli.common import Common
 from koken.cli.mend import Reason
 from koken.cli.output import Column
 from koken.cli.place import place, with_client
+from koken.client.awaiting import AsyncClient
 from koken.engine import hooks as engine
 from koken.errors import InvalidArguments
-from koken.model.hooks import SCHEMES
+from koken.model.hooks import SCHEMES, NewSecret
+from koken.views import clocks
 from koken.views import hooks as view
-from koken.views import words
 
 COLUMNS = (
     Column("HOOK"),
@@ -50,10 +51,13 @@ def add_hook(
     common: Common = ctx.obj
     if not job:
         raise InvalidArguments(f"say what it starts: koken hook add {name} --job JOB")
-    secret = with_client(
-        common,
-        lambda client: engine.add(
-            client.link.db,
+
+    async def work(client: AsyncClient) -> NewSecret:
+        link = client.link
+        if job in link.registry:
+            await link.publish(link.registry.get(job), client.who)
+        return await engine.add(
+            link.db,
             name,
             job,
             workspace=client.workspace,
@@ -61,25 +65,25 @@ def add_hook(
             argument=argument or None,
             by=client.who,
             reason=reason or None,
-        ),
-    )
-    tell(common, name, secret)
+        )
+
+    tell(common, with_client(common, work))
 
 
 def rotate_hook(ctx: typer.Context, name: HookName, reason: Reason = "") -> None:
     """Give a hook a new secret, which is printed this once; the old one is good no more."""
     common: Common = ctx.obj
-    secret = with_client(
+    new = with_client(
         common,
         lambda client: engine.rotate(
             client.link.db,
             name,
-            workspaces=narrowed(common),
+            workspace=common.workspace or None,
             by=client.who,
             reason=reason or None,
         ),
     )
-    tell(common, name, secret)
+    tell(common, new)
 
 
 def remove_hook(ctx: typer.Context, name: HookName, reason: Reason = "") -> None:
@@ -90,7 +94,7 @@ def remove_hook(ctx: typer.Context, name: HookName, reason: Reason = "") -> None
         lambda client: engine.remove(
             client.link.db,
             name,
-            workspaces=narrowed(common),
+            workspace=common.workspace or None,
             by=client.who,
             reason=reason or None,
         ),
@@ -99,16 +103,16 @@ def remove_hook(ctx: typer.Context, name: HookName, reason: Reason = "") -> None
     )
 
 
-def tell(common: Common, name: str, secret: str) -> None:
+def tell(common: Common, new: NewSecret) -> None:
     """Where calls go, and with which secret they are signed."""
+    base = place(common).config.web.url
     if common.json:
-        output.as_json({"name": name, "secret": secret})
+        output.as_json(new.to_json(base))
         return
-    url = place(common).config.web.url
-    output.say(f"Calls go to {url or NOWHERE}/api/v1/hooks/{name}")
-    if not url:
+    output.say(f"Calls go to {new.url(base or NOWHERE)}")
+    if not base:
         output.say(("Where that is nobody has said: set url in [web] of koken.toml.", output.DIM))
-    output.say(f"Secret: {secret}")
+    output.say(f"Secret: {new.secret}")
     output.say(("It is not shown again; `koken hook rotate` makes another.", output.DIM))
 
 
@@ -129,7 +133,7 @@ def list_hooks(ctx: typer.Context) -> None:
                 row.workspace,
                 row.scheme,
                 row.argument or "fields",
-                words.ago(row.last_used_at, now),
+                clocks.ago(row.last_used_at, now),
             )
             for row in found
         ]

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from koken.cli import floor as shown
 from koken.cli import output
 from koken.cli.common import Common
 from koken.cli.mend import Reason
@@ -109,7 +108,7 @@ def unknown(name: str, way_on: str) -> NotFound:
 def sentence(row: QueueRow) -> str:
     """A queue in a line."""
     limit = "no limit" if row.max_running is None else f"at most {row.max_running} at once"
-    rate = "no rate" if row.rate is None else f"{shown.rate(row.rate)} at most"
+    rate = "no rate" if row.rate is None else f"{words.rate(row.rate)} at most"
     stands = f"; paused by {row.paused_by}" if row.paused_at is not None else ""
     counts = f"{words.capped(row.running)} running, {words.capped(row.ready)} ready"
     return f"{row.name}: {limit}, {rate}; {counts}, {words.counted(row.slots, 'slot')}{stands}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -17,7 +16,7 @@ from koken.cli.place import with_client
 from koken.errors import InvalidArguments
 from koken.model.run import Run
 from koken.model.states import State
-from koken.views import catalog, words
+from koken.views import catalog, clocks, marks, runwords, words
 from koken.views.catalog import JobRow
 from koken.views.query import is_id
 from koken.views.runs import MOST
@@ -82,10 +81,10 @@ def show_jobs(found: Sequence[JobRow], now: datetime) -> None:
 def next_time(job: JobRow, now: datetime) -> str:
     """When a job is due, or why it is not."""
     if job.retired_at is not None:
-        return f"retired {words.ago(job.retired_at, now)}"
+        return f"retired {clocks.ago(job.retired_at, now)}"
     if job.next_at is None and job.paused:
         return "paused"
-    return words.ago(job.next_at, now)
+    return clocks.ago(job.next_at, now)
 
 
 def last_run(job: JobRow, now: datetime) -> Text | str:
@@ -93,7 +92,7 @@ def last_run(job: JobRow, now: datetime) -> Text | str:
     if job.last_state is None:
         return "–"
     state = State(job.last_state)
-    return Text(f"{state.glyph} {state} {words.ago(job.last_at, now)}", output.STYLES[state])
+    return Text(f"{state.glyph} {state} {clocks.ago(job.last_at, now)}", output.STYLES[state])
 
 
 def runs(
@@ -114,8 +113,12 @@ def runs(
     if before and not is_id(before):
         raise InvalidArguments(f"--before is {before!r}, which is no run's number")
     end = int(before) if before else None
-    found = with_client(common, lambda client: client.find(asked, limit=most, before=end))
-    following = str(found[-1].id) if len(found) == most else None
+    found = with_client(
+        common, lambda client: client.find(asked, limit=min(most + 1, MOST), before=end)
+    )
+    more = len(found) > most or len(found) == MOST
+    found = found[:most]
+    following = str(found[-1].id) if more else None
     if common.json:
         output.items(found, following)
     elif not found:
@@ -128,9 +131,8 @@ def runs(
 
 def show_runs(found: Sequence[Run[Any]], now: datetime) -> None:
     """The table of runs."""
-    counts = Counter(words.word(run) for run in found)
-    told = ", ".join(f"{number} {state}" for state, number in counts.most_common())
-    output.say(f"{words.counted(len(found), 'run')}, newest first: {told}.")
+    how = marks.tally(marks.of_run(run) for run in found)
+    output.say(f"{words.counted(len(found), 'run')}, newest first: {how}.")
     columns = (
         Column("STATE"),
         Column("RUN", right=True),
@@ -148,11 +150,11 @@ def show_runs(found: Sequence[Run[Any]], now: datetime) -> None:
                 output.state(run),
                 str(run.id),
                 run.job,
-                words.about(run) or "–",
-                words.trigger(run),
-                words.ago(run.started_at, now),
-                words.took(run, now),
-                words.tries(run),
+                runwords.about(run) or "–",
+                runwords.trigger(run),
+                clocks.ago(run.started_at, now),
+                runwords.took(run, now),
+                runwords.tries(run),
             )
             for run in found
         ],

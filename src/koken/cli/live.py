@@ -10,14 +10,14 @@ from typing import Any
 
 from rich.text import Text
 
-from koken.cli import output
+from koken.cli import output, telling
 from koken.cli.output import DIM, GAP
 from koken.cli.show import log_line
 from koken.errors import DatabaseUnreachable
 from koken.model.run import Run
 from koken.model.states import State
 from koken.store.database import Database
-from koken.views import activity, logs, words
+from koken.views import activity, clocks, logs, runwords, words
 from koken.views.catalog import JobRow, ScheduleRow
 
 LOOK = 0.25
@@ -46,7 +46,7 @@ def list_jobs(found: Sequence[JobRow], times: Sequence[ScheduleRow], now: dateti
         written = "; ".join(words.expression(row) for row in times if row.job == job.name)
         how = f"start it: koken run {job.name}"
         if job.next_at is not None:
-            how = f"next {words.ago(job.next_at, now)} ({written})"
+            how = f"next {clocks.ago(job.next_at, now)} ({written})"
         elif job.paused:
             how = f"paused ({written}); let it go on: koken resume {job.name}"
         output.say(GAP, (f"{job.name:<{width}}", "bold"), GAP, (words.plain(how), DIM))
@@ -92,7 +92,7 @@ class Live:
         self.signs[run.id] = sign
         news = await self.printed(run)
         if changed and run.state is State.RUNNING and run.phase is None:
-            news.insert(0, told(run, min([words.begun(run) or now(), *(at for at, _ in news)])))
+            news.insert(0, told(run, min([runwords.begun(run) or now(), *(at for at, _ in news)])))
         elif changed:
             news.append(told(run, max([run.ended_at or now(), *(at for at, _ in news)])))
         if run.state.ended:
@@ -121,14 +121,15 @@ def now() -> datetime:
 
 def told(run: Run[Any], at: datetime) -> News:
     """A line on how a run stands."""
-    text = words.ending(run) if run.state.ended else words.standing(run, now())
+    text = telling.ending(run) if run.state.ended else runwords.standing(run, now())
     subject = ""
     if run.state is State.RUNNING:
-        text = words.word(run) if run.attempt == 1 else f"{words.word(run)}, attempt {run.attempt}"
-        subject = words.about(run)
+        again = "" if run.attempt == 1 else f", attempt {run.attempt}"
+        text = f"{runwords.word(run)}{again}"
+        subject = runwords.about(run)
     return at, Text.assemble(
-        (words.clock(run.ended_at or at), DIM),
-        Text(f" {words.glyph(run)} ", output.style_of(run)),
+        (telling.clock(run.ended_at or at), DIM),
+        Text(f" {runwords.glyph(run)} ", output.style_of(run)),
         (f"{run.job} {run.id}", "bold"),
         GAP,
         (text, output.style_of(run)),

@@ -18,9 +18,10 @@ from koken.client.awaiting import AsyncClient
 from koken.engine import unlock as engine
 from koken.engine.unlock import Unlocked
 from koken.errors import InvalidArguments
+from koken.views import clocks, words
 from koken.views import locks as view
-from koken.views import words
 from koken.views.locks import Holder, LockRow
+from koken.views.query import is_id
 
 Kind = Annotated[
     str,
@@ -67,7 +68,7 @@ def show(found: Sequence[LockRow], now: datetime) -> None:
             row.key,
             row.kind,
             ", ".join(map(called, row.holders)) or "–",
-            words.so_long(row.since, now),
+            clocks.so_long(row.since, now),
             words.capped(row.waiting),
         )
         for row in found
@@ -85,16 +86,22 @@ def unlock(
     ctx: typer.Context,
     key: Annotated[str, typer.Argument(metavar="KEY", help="The lock, as `koken locks` has it.")],
     kind: Kind = "",
+    run: Annotated[
+        str, typer.Option("--run", metavar="RUN", help="From this run alone, by its number.")
+    ] = "",
     force: Annotated[
         bool,
         typer.Option(
-            "--force", help="Also from a run that goes: it is cancelled; wants a --reason."
+            "--force",
+            help="Also from a run that goes: it is cancelled; wants --run and a --reason.",
         ),
     ] = False,
     reason: Reason = "",
 ) -> None:
     """Take a lock from a run that has ended or is gone; it goes to the next in line."""
     common: Common = ctx.obj
+    if run and not is_id(run):
+        raise InvalidArguments(f"--run: {run!r} is no number of a run")
 
     async def work(client: AsyncClient) -> Unlocked:
         rows = await view.named(
@@ -108,6 +115,7 @@ def unlock(
             key,
             workspace=client.workspace,
             kind=rows[0].kind,
+            run=int(run) if run else None,
             force=force,
             by=client.who,
             reason=reason or None,
@@ -115,7 +123,7 @@ def unlock(
 
     done = with_client(common, work)
     if common.json:
-        output.as_json({"lock": key, **done.to_json()})
+        output.as_json(done.to_json())
         return
     from_whom = ", ".join(f"run {run_id}" for run_id in done.runs)
     output.say(f"Lock {key} is taken from {from_whom}.")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from koken.cli import output, plans
+from koken.cli import output, plans, telling
 from koken.cli.bulk import Rate, RunOrNone, WhereText, Yes, many
 from koken.cli.common import Common
 from koken.cli.place import with_client
@@ -20,11 +20,10 @@ from koken.client.awaiting import AsyncClient
 from koken.client.results import NO_RESULT
 from koken.engine import repair
 from koken.engine.repair import Order, Verb
-from koken.errors import InvalidArguments, Refused
+from koken.errors import InvalidArguments
 from koken.model.plan import Plan
 from koken.model.run import Run
-from koken.model.states import State
-from koken.views import words
+from koken.views import runwords
 
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for the record.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")]
@@ -65,30 +64,10 @@ def one(run: str | None) -> str:
 
 async def cancelled(client: AsyncClient, named: str, reason: str) -> tuple[Run[Any], str]:
     """Cancel, and say what that came to. Raises ``Refused`` for a run that has ended."""
-    before: Run[Any] = await client.get(named)
-    if before.state.ended:
-        raise ended(before)
-    after = await client.cancel(before, reason=reason)
-    if after.state.ended and after.state is not State.CANCELLED:
-        raise ended(after)  # meanwhile
+    after: Run[Any] = await client.cancel(named, reason=reason)
     if not after.state.ended:
-        return after, f"{asked(after)}; follow it: koken watch {after.id}"
-    return after, words.ending(after)
-
-
-def asked(run: Run[Any]) -> str:
-    """What was asked of a run that has not ended yet, and of whom."""
-    if run.state is State.RUNNING:
-        return f"asked to stop on {run.worker}"
-    if run.children is not None and run.children.going:
-        going = run.children.going
-        return f"asked to end; {going:,} of its runs {'goes' if going == 1 else 'go'}"
-    return "asked to end; a worker cleans up after it"
-
-
-def ended(run: Run[Any]) -> Refused:
-    """What is said of a run that nobody can cancel any more."""
-    return Refused(f"{run.job} {run.id} has ended already ({run.state})", what=f"run {run.id}")
+        return after, f"{telling.asked(after)}; follow it: koken watch {after.id}"
+    return after, telling.ending(after)
 
 
 def retry(
@@ -267,14 +246,29 @@ def mend(common: Common, wanted: Wanted, dry_run: bool) -> None:
     output.say(*plans.done(done.before, done.plan, done.after, common.who))
 
 
-def acknowledge(ctx: typer.Context, run: Named, reason: Reason = "") -> None:
-    """Close a failure that somebody has seen."""
+def acknowledge(
+    ctx: typer.Context,
+    run: RunOrNone = None,
+    where: WhereText = "",
+    rate: Rate = "5/s",
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    reason: Reason = "",
+) -> None:
+    """Close a failure that somebody has seen; of many runs all that are open."""
+    common: Common = ctx.obj
+    how = {"rate": rate, "reason": reason, "sure": yes, "dry_run": dry_run}
+    if many(common, "acknowledge", run, where, **how):
+        return
+    if dry_run:
+        raise InvalidArguments("--dry-run is for --where here: an acknowledgement has no plan")
+    named = one(run)
 
     async def work(client: AsyncClient) -> tuple[Run[Any], str]:
-        after: Run[Any] = await client.acknowledge(run, reason=reason)
-        return after, words.standing(after, datetime.now(UTC))
+        after: Run[Any] = await client.acknowledge(named, reason=reason)
+        return after, runwords.standing(after, datetime.now(UTC))
 
-    change(ctx.obj, work)
+    change(common, work)
 
 
 def change(

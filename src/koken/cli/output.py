@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from koken.model.run import Run
-from koken.views import words
+from koken.views import runwords, words
 from koken.views.marks import of_run
 
 STYLES = {
@@ -109,13 +109,13 @@ def style_of(run: Run[Any]) -> str:
 
 def state(run: Run[Any]) -> Text:
     """Glyph and word of a run's state, in its colour."""
-    return Text(f"{words.glyph(run)} {words.word(run)}", style_of(run))
+    return Text(f"{runwords.glyph(run)} {runwords.word(run)}", style_of(run))
 
 
 def titled(run: Run[Any]) -> Text:
     """``greet 42  ✓``, with what follows left to the caller."""
-    mark = Text(f"{words.glyph(run)} ", style_of(run))
-    return Text.assemble((words.called(run), "bold"), GAP, mark)
+    mark = Text(f"{runwords.glyph(run)} ", style_of(run))
+    return Text.assemble((runwords.called(run), "bold"), GAP, mark)
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[Text | str] | Text]) -> None:

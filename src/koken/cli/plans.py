@@ -10,7 +10,7 @@ from koken.cli import output
 from koken.cli.output import DIM
 from koken.model.plan import Plan
 from koken.model.run import Run
-from koken.views import words
+from koken.views import runwords, words
 from koken.views.plans import (
     MOST,
     about,
@@ -34,11 +34,9 @@ def draw(plan: Plan, now: datetime) -> None:
 
 def lines(plan: Plan, now: datetime, reader: tzinfo | None = None) -> list[tuple[str, str]]:
     """A plan in lines, each with its label, told in the zone ``reader``; None: this machine's."""
-    again = [
-        (called(each, plan), effect(each), about(each, plan, now, reader)) for each in plan.again
-    ]
+    again = [(called(each, plan), effect(each), about(each, now, reader)) for each in plan.again]
     del again[MOST:]
-    then = [(each.step, effect(each), waiting(each, plan, now, reader)) for each in plan.then[:1]]
+    then = [(each.step, effect(each), waiting(each, now, reader)) for each in plan.then[:1]]
     rows = [*again, *then]
     widths = [max((len(row[place]) for row in rows), default=0) for place in range(3)]
     found = []
@@ -46,7 +44,7 @@ def lines(plan: Plan, now: datetime, reader: tzinfo | None = None) -> list[tuple
         label = "" if place not in (0, len(again)) else "again" if place < len(again) else "then"
         last = locks(plan) if place == 0 else ""
         if place == len(again):
-            last = " · ".join(filter(None, [last, following(plan.then[1:], plan, now, reader)]))
+            last = " · ".join(filter(None, [last, following(plan.then[1:], now, reader)]))
         line = (
             f"{name:<{widths[0] + 3}}{what:<{widths[1] + 3}}{text:<{widths[2] + 7}}{last}"
         ).rstrip()
@@ -61,10 +59,10 @@ def done(
     before: Run[Any], plan: Plan, after: Run[Any], who: str
 ) -> Sequence[str | tuple[str, str]]:
     """What a repair came to, in a line."""
-    name = (words.called(before), "bold")
+    name = (runwords.called(before), "bold")
     if plan.verb in ("rerun", "fork"):
         return (
-            (words.called(after), "bold"),
+            (runwords.called(after), "bold"),
             f" is a {plan.verb} of run {before.id}; follow it: koken watch {after.id}",
         )
     if plan.verb == "retry" and not (before.is_workflow or before.of_step):

@@ -14,7 +14,7 @@ from koken.cli.lists import Limit, checked_limit
 from koken.cli.output import Column
 from koken.cli.place import with_client
 from koken.errors import InvalidArguments
-from koken.views import eventquery, words
+from koken.views import clocks, eventquery, words
 from koken.views import events as view
 from koken.views.events import PlacedEvent
 from koken.views.query import is_id
@@ -44,7 +44,7 @@ def events(
             workspace=client.workspace,
             limit=most,
             before=int(before) if before else None,
-            house=True,
+            common=True,
             **asked,
         ),
     )
@@ -68,7 +68,7 @@ def show(found: Sequence[PlacedEvent], now: datetime) -> None:
         Column("REASON", wraps=True),
     )
     cells = [
-        (words.ago(row.at, now), row.by, row.verb, target(row), words.plain(row.reason or "–"))
+        (clocks.ago(row.at, now), row.by, row.verb, target(row), words.plain(row.reason or "–"))
         for row in found
     ]
     output.table(columns, cells)

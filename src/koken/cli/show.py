@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from koken.cli import output
+from koken.cli import output, telling
 from koken.cli.attempts import draw_attempts, draw_events, draw_traceback
 from koken.cli.common import Common
 from koken.cli.output import DIM, GAP
@@ -20,11 +20,12 @@ from koken.cli.steplines import draw_steps, draw_undone, header
 from koken.client.awaiting import AsyncClient
 from koken.errors import NotFound
 from koken.model.run import Run
-from koken.views import events, logs, words
+from koken.views import clocks, events, logs, runwords, words
 from koken.views.events import EventRow
 from koken.views.logs import LogLine
 from koken.views.runs import AttemptRow, attempts
-from koken.views.steps import StepRow, step_id, steps, undone
+from koken.views.steprows import StepRow
+from koken.views.steps import step_id, steps, undone
 
 LAST_ID = 2**63 - 1
 
@@ -108,7 +109,7 @@ async def speaker(client: AsyncClient, named: str, step: str) -> Run[Any] | None
             if row.child is not None:
                 return await client.get(row.child.id)
             text = "is a step of its body: its lines are in the run's own log"
-            print(f"{step} of {words.called(run)} {text}: koken logs {run.id}", file=sys.stderr)
+            print(f"{step} of {runwords.called(run)} {text}: koken logs {run.id}", file=sys.stderr)
             return None
     return await client.get(await step_id(client.link.views, run, step))
 
@@ -132,7 +133,7 @@ def draw(picture: Picture, now: datetime) -> None:
         draw_steps(picture.steps, run)
         draw_undone(picture.undone)
     else:
-        output.say(output.titled(run), (words.standing(run, now), output.style_of(run)))
+        output.say(output.titled(run), (runwords.standing(run, now), output.style_of(run)))
         output.say((" · ".join(facts(run, now)), DIM))
         if picture.attempts:
             output.say()
@@ -147,7 +148,7 @@ def draw(picture: Picture, now: datetime) -> None:
     if not picture.made_of_steps:
         draw_values(run)
     draw_lines(picture)
-    found = words.ways(run)
+    found = telling.ways(run)
     if found:
         output.say("Ways on: ", " · ".join(f"koken {way}" for way in found))
 
@@ -155,7 +156,7 @@ def draw(picture: Picture, now: datetime) -> None:
 def facts(run: Run[Any], now: datetime) -> list[str]:
     """The small print: why it exists, where it runs, which version of its job."""
     part_of = f"part of run {run.parent_id}"
-    found = [part_of if run.parent_id is not None else words.started_by(run)]
+    found = [part_of if run.parent_id is not None else runwords.started_by(run)]
     found += [f"queue {run.queue}", f"version {run.version}"]
     if run.origin is not None:
         found.append(f"{run.origin.verb} of run {run.origin.id}")
@@ -166,9 +167,9 @@ def facts(run: Run[Any], now: datetime) -> list[str]:
     for label, value in (("subject", run.subject), ("key", run.idempotency_key)):
         if value:
             found.append(f"{label} {words.plain(value)}")
-    found.append(f"created {words.ago(run.created_at, now)}")
+    found.append(f"created {clocks.ago(run.created_at, now)}")
     if run.started_at is not None and run.ended_at is not None:
-        found.append(f"took {words.took(run, now)}")
+        found.append(f"took {runwords.took(run, now)}")
     return found
 
 
@@ -200,7 +201,7 @@ def log_line(each: LogLine, speaker: str = "", of: str = "") -> Text:
     level = f"{each.level.upper()} " if each.level not in ("info", "debug") else ""
     said = (level + words.plain(each.text), LEVELS.get(each.level, ""))
     who = f" │ {speaker}  " if speaker else f" {of}"
-    return Text.assemble((words.clock(each.at) + who, DIM), said)
+    return Text.assemble((telling.clock(each.at) + who, DIM), said)
 
 
 COMMANDS = {"show": show}

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from koken.cli import output
+from koken.cli import output, telling
 from koken.cli.common import Common
 from koken.cli.follow import Timeout, length, say_end, until_ended
 from koken.cli.place import with_client
@@ -18,7 +18,7 @@ from koken.define.job import Job
 from koken.errors import InvalidArguments, NotFound
 from koken.model.instants import with_offset
 from koken.model.run import Run
-from koken.views import words
+from koken.views import clocks, runwords
 
 
 def run(
@@ -140,14 +140,14 @@ def tell(common: Common, started: Run[Any]) -> None:
         output.as_json(started.to_json())
         return
     if started.state.ended:
-        output.say(output.titled(started), (words.ending(started), output.style_of(started)))
+        output.say(output.titled(started), (telling.ending(started), output.style_of(started)))
         return
     due = (
-        words.due(started.wait.until, started.created_at)
+        clocks.due(started.wait.until, started.created_at)
         if started.wait and started.wait.until
         else ""
     )
-    told = f"{words.word(started)}, due {due}" if due else words.word(started)
+    told = f"{runwords.word(started)}, due {due}" if due else runwords.word(started)
     output.say(output.titled(started), f"{told}. Follow it: koken watch {started.id}")
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from rich.text import Text
 
-from koken.cli import output
+from koken.cli import output, telling
 from koken.cli.output import DIM, GAP, STYLES
 from koken.model.run import Run
 from koken.model.states import State
-from koken.views import words
-from koken.views.steps import FAILED, StepRow
+from koken.views import clocks, runwords, words
+from koken.views.steprows import FAILED, StepRow
 
 MOST = 40
 """Steps that are listed one by one; of more, those that want a look."""
@@ -71,7 +71,7 @@ def padded(name: str, width: int) -> str:
 
 def took(row: StepRow) -> str:
     """How long it took; ``–`` where it never went."""
-    return words.watch_clock(None if row.state is State.SKIPPED else row.took)
+    return telling.watch_clock(None if row.state is State.SKIPPED else row.took)
 
 
 def far(row: StepRow) -> str:
@@ -86,6 +86,8 @@ def said(row: StepRow) -> Text:
     told = outcome(row)
     if row.detail:
         told.append(f"{GAP if told else ''}{words.plain(row.detail)}", DIM)
+    if row.kept_from is not None:
+        told.append(f"{GAP if told else ''}kept from run {row.kept_from}", DIM)
     if row.child is not None and row.child.called not in told.plain:
         told.append(f"{GAP if told else ''}→ {words.plain(row.child.called)}", DIM)
     return told
@@ -116,9 +118,9 @@ def held(row: StepRow) -> str:
     if row.wait is None:
         return ""
     what = words.plain(row.wait.wait_for or "") if row.mark.word != "running" else ""
-    until = f"until {words.time_of(row.wait.until)}" if row.wait.until else ""
-    if row.wait.until and row.wait.cause in words.GIVES_UP:
-        until = words.by_then(row.wait.cause, row.wait.until, datetime.now(UTC))
+    until = f"until {telling.time_of(row.wait.until)}" if row.wait.until else ""
+    if row.wait.until and row.wait.cause in clocks.GIVES_UP:
+        until = clocks.by_then(row.wait.cause, row.wait.until, datetime.now(UTC))
     gate = f"({row.gate})" if row.gate and row.wait.cause == "gate" else ""
     return " ".join(part for part in (what, until, gate) if part)
 
@@ -157,12 +159,12 @@ def draw_undone(rows: Sequence[StepRow]) -> None:
 
 def header(run: Run[Any], now: datetime) -> Text:
     """``nightly 412  ✗ failed   started by anna · day=2026-11-30 · 6 h 41 min · version 3``."""
-    facts = [words.started_by(run), words.arguments(run.args)]
-    facts.append(words.length_of(words.begun(run), run.ended_at or now))
+    facts = [runwords.started_by(run), words.arguments(run.args)]
+    facts.append(clocks.length_of(runwords.begun(run), run.ended_at or now))
     facts.append(f"version {run.version}")
     if run.origin is not None:
         facts.append(f"{run.origin.verb} of run {run.origin.id}")
     told = " · ".join(fact for fact in facts if fact and fact != "–")
     return Text.assemble(
-        output.titled(run), (words.word(run), output.style_of(run)), "   ", (told, DIM)
+        output.titled(run), (runwords.word(run), output.style_of(run)), "   ", (told, DIM)
     )

@@ -15,9 +15,9 @@ from koken.cli.show import Named
 from koken.cli.steplines import counts, far, said, took
 from koken.client.awaiting import AsyncClient
 from koken.model.run import Run
+from koken.views import runwords, words
 from koken.views import steps as view
-from koken.views import words
-from koken.views.steps import StepRow
+from koken.views.steprows import StepRow
 
 COLUMNS = (
     Column("STEP", gives=True),
@@ -50,10 +50,10 @@ def steps(
         for row in found:
             print(f"{words.plain(row.name)} {row.code}")
     elif not found and not undo:
-        output.say(f"{words.called(whose)} has no steps.")
+        output.say(f"{runwords.called(whose)} has no steps.")
     else:
         output.say(
-            output.titled(whose), (words.word(whose), output.style_of(whose)), GAP, counts(found)
+            output.titled(whose), (runwords.word(whose), output.style_of(whose)), GAP, counts(found)
         )
         output.table(COLUMNS, [cells(row) for row in [*found, *undo]])
 

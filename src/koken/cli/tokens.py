@@ -9,22 +9,22 @@ from typing import Annotated
 import typer
 
 from koken.cli import output
-from koken.cli.access import change, in_words, narrowed, place_of, where
+from koken.cli.access import in_words, narrowed, place_of, tell, where
 from koken.cli.common import Common
 from koken.cli.follow import length
 from koken.cli.mend import Reason
 from koken.cli.output import Column
 from koken.cli.place import with_client
-from koken.engine import accesstokens
+from koken.engine import tokens
 from koken.model.rights import Right
 from koken.views import access as views
-from koken.views import words
+from koken.views import clocks
 
 
 def make_token(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="For whom or what it is.")],
-    scope: Annotated[
+    may: Annotated[
         list[str] | None,
         typer.Option("--may", metavar="RIGHT", help=f"{', '.join(Right)}; again for several."),
     ] = None,
@@ -36,13 +36,12 @@ def make_token(
     """Make a token for a program; it is printed this once."""
     common: Common = ctx.obj
     lifetime = length(expires, "--expires") if expires else None
-    scopes = scope or ["read"]
     made = with_client(
         common,
-        lambda client: accesstokens.make(
+        lambda client: tokens.make(
             client.link.db,
             name,
-            scopes,
+            may or ["read"],
             workspace=place_of(common),
             seconds=lifetime,
             by=client.who,
@@ -50,11 +49,11 @@ def make_token(
         ),
     )
     if common.json:
-        output.as_json({"name": name, "token": made, "scopes": scopes})
+        output.as_json(made.to_json())
     else:
-        output.say(made)
+        output.say(made.token)
         print(
-            f"koken: {name} may {' and '.join(scopes)} {in_words(common)}. "
+            f"koken: {name} may {' and '.join(made.rights)} {in_words(common)}. "
             "The token is shown this once.",
             file=sys.stderr,
         )
@@ -66,12 +65,14 @@ def revoke_token(
     reason: Reason = "",
 ) -> None:
     """End a token: it is refused within seconds."""
-    change(
-        ctx.obj,
-        lambda client: accesstokens.revoke(client.link.db, named, by=client.who, reason=reason),
-        {"token": named, "revoked": True},
-        f"Token {named} is revoked.",
+    common: Common = ctx.obj
+    name = with_client(
+        common,
+        lambda client: tokens.revoke(
+            client.link.db, named, workspace=common.workspace or None, by=client.who, reason=reason
+        ),
     )
+    tell(common, {"token": name, "revoked": True}, f"Token {name} is revoked.")
 
 
 def list_tokens(
@@ -100,15 +101,15 @@ def list_tokens(
                 (
                     row.name,
                     row.hint,
-                    " ".join(row.scopes),
+                    " ".join(row.rights),
                     where(row.workspace),
-                    words.ago(row.last_used_at, now),
+                    clocks.ago(row.last_used_at, now),
                     row.standing
                     if row.standing != "good"
-                    else words.due(row.expires_at, now)
+                    else clocks.due(row.expires_at, now)
                     if row.expires_at
                     else "never",
-                    f"{words.ago(row.created_at, now)} by {row.created_by}",
+                    f"{clocks.ago(row.created_at, now)} by {row.created_by}",
                 )
                 for row in found
             ],

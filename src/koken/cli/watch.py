@@ -13,7 +13,7 @@ from typing import Any
 import typer
 from rich.text import Text
 
-from koken.cli import output
+from koken.cli import output, telling
 from koken.cli.common import Common
 from koken.cli.follow import LOOK, say_end
 from koken.cli.output import DIM, GAP
@@ -23,8 +23,9 @@ from koken.cli.steplines import counts, said
 from koken.client.awaiting import AsyncClient
 from koken.model.run import Run
 from koken.model.states import State
-from koken.views import words
-from koken.views.steps import StepRow, going, steps
+from koken.views import runwords, words
+from koken.views.steprows import StepRow, going
+from koken.views.steps import steps
 
 CLEAR = "\r\x1b[2K"
 SCREEN = 30
@@ -90,12 +91,12 @@ def called(row: StepRow) -> tuple[str, int | None]:
 
 def tell_standing(run: Run[Any], found: Sequence[StepRow], now: datetime) -> None:
     """How the run stands, and until when steps of it are held that have not begun."""
-    standing = words.standing(run, now, going(found))
+    standing = runwords.standing(run, now, going(found))
     output.say(output.titled(run), (standing, output.style_of(run)))
     for row in found:
         if row.state is State.BLOCKED and row.held_until is not None:
             gate = f" ({row.gate})" if row.gate else ""
-            until = f"held until {words.time_of(row.held_until)}{gate}"
+            until = f"held until {telling.time_of(row.held_until)}{gate}"
             output.say((f"{GAP}{words.plain(row.name)}  {until}", DIM))
 
 
@@ -121,7 +122,7 @@ def step_moment(row: StepRow, now: datetime) -> Text:
     """``02:50:02 ● crunch  running on w-7  ███████░░░ 71 %  partition 5 of 7``."""
     mark = row.mark
     whole = Text.assemble(
-        (words.clock(row.ended_at or now), DIM),
+        (telling.clock(row.ended_at or now), DIM),
         (f" {mark.glyph} ", output.STYLES[mark.look]),
         (words.plain(row.name), "bold"),
         GAP,
@@ -149,8 +150,8 @@ def sign(run: Run[Any]) -> str:
 
 def moment(run: Run[Any], now: datetime) -> Text:
     """``18:02:50 ● greet 42  running on w-7  ███████░░░ 71 %  partition 5 of 7``."""
-    whole = Text.assemble((words.clock(now), DIM), " ", output.titled(run))
-    whole.append(words.standing(run, now), output.style_of(run))
+    whole = Text.assemble((telling.clock(now), DIM), " ", output.titled(run))
+    whole.append(runwords.standing(run, now), output.style_of(run))
     if run.progress.percent is not None:
         message = words.plain(run.progress.message)
         whole.append(f"{GAP}{output.bar(run.progress.percent)}{GAP}{message}".rstrip())

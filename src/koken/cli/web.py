@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from dataclasses import replace
 from importlib.metadata import version
@@ -63,9 +64,11 @@ async def serve(doors: Doors, stop: Stopping) -> int:
     said = await doors.who_may()
     async with doors.open() as task:
         where = words.address(config.database_url)
-        logger.info("koken %s, console on %s, database %s", version("koken"), doors.address, where)
+        logger.info("koken %s, console on %s, database %s", version("koken"), doors.told, where)
         if said:
             logger.warning("%s", said)
+        gc.collect()
+        gc.freeze()  # what is loaded stays: the collector need not look at it in each request
         await unless_stopped(until_over(task), stop)
     return 0
 

@@ -10,16 +10,16 @@ from typing import Any
 import typer
 from rich.text import Text
 
-from koken.cli import output
+from koken.cli import output, telling
 from koken.cli.common import Common
 from koken.cli.output import DIM, GAP
 from koken.cli.place import with_client
 from koken.cli.show import Named
 from koken.model.run import Run
 from koken.model.states import State
-from koken.views import words
+from koken.views import clocks, runwords, words
 from koken.views.cause import Cause
-from koken.views.steps import StepRow, going
+from koken.views.steprows import StepRow, going
 from koken.views.why import Why
 
 SAID = ("ended", "retry", "running", "children")
@@ -51,8 +51,8 @@ def times(cause: Cause, now: datetime) -> list[tuple[str, str]]:
     """Since when, and until when."""
     if cause.cause == "needs":
         return [(then(cause), "")]
-    found = [words.lasted(cause, now)] if cause.since else []
-    found += [words.by_then(cause.cause, cause.until, now)] if cause.until else []
+    found = [clocks.lasted(cause, now)] if cause.since else []
+    found += [clocks.by_then(cause.cause, cause.until, now)] if cause.until else []
     return [("".join(f", {each}" for each in found), DIM)]
 
 
@@ -61,7 +61,7 @@ def first_line(found: Why, now: datetime) -> Text:
     run = found.run
     failed = failures(found)
     if not failed or run.state is not State.FAILED:
-        standing = words.standing(run, now, going(found.steps))
+        standing = runwords.standing(run, now, going(found.steps))
         return Text.assemble(output.titled(run), (standing, output.style_of(run)))
     since = min((row.ended_at for row in failed if row.ended_at), default=run.ended_at)
     what = f"{len(failed):,} steps failed"
@@ -71,9 +71,9 @@ def first_line(found: Why, now: datetime) -> Text:
         what = f"step {words.plain(row.name)} failed, {tried}"
     at = "stands"
     if since is not None:
-        length = words.roughly((now - since).total_seconds())
+        length = clocks.roughly((now - since).total_seconds())
         at = f"has stood since {since.astimezone():%H:%M} ({length})"
-    return Text.assemble((words.called(run), "bold"), (f" {at}: {what}.", output.style_of(run)))
+    return Text.assemble((runwords.called(run), "bold"), (f" {at}: {what}.", output.style_of(run)))
 
 
 def failures(found: Why) -> list[StepRow]:
@@ -122,14 +122,14 @@ def step_line(cause: Cause, width: int, room: int, now: datetime) -> Text:
     whole.append(words.plain(cause.text), output.STYLES["failed"] if failed else "")
     if cause.cause == "needs":
         whole.append(then(cause))
-    elif cause.until is not None and cause.cause not in words.GIVES_UP:
-        whole.append(f" until {words.time_of(cause.until)}")
+    elif cause.until is not None and cause.cause not in clocks.GIVES_UP:
+        whole.append(f" until {telling.time_of(cause.until)}")
     if cause.wait_for and cause.cause in ("signal", "operation"):
         whole.append(f": {words.plain(cause.wait_for)}")
-    if cause.until is not None and cause.cause in words.GIVES_UP:
-        whole.append(f" ({words.by_then(cause.cause, cause.until, now)})", DIM)
+    if cause.until is not None and cause.cause in clocks.GIVES_UP:
+        whole.append(f" ({clocks.by_then(cause.cause, cause.until, now)})", DIM)
     if failed:
-        at = words.clock(cause.since) if cause.since else ""
+        at = telling.clock(cause.since) if cause.since else ""
         told = ", ".join(part for part in (cause.worker or "", at) if part)
         space = max(room - whole.cell_len - len(told), 2)
         whole.append(" " * space + told if told else "", DIM)
@@ -141,7 +141,7 @@ def then(cause: Cause) -> str:
     if cause.until is None:
         return ""
     gate = f" ({words.plain(cause.wait_for)})" if cause.wait_for else ""
-    return f"; then not before {words.time_of(cause.until)}{gate}"
+    return f"; then not before {telling.time_of(cause.until)}{gate}"
 
 
 def ways_on(found: Why) -> list[str]:
@@ -155,7 +155,7 @@ def ways_on(found: Why) -> list[str]:
         for row in failed[:WAYS]:
             ways += [f"skip {run.id} {row.name}", f"resolve {run.id} {row.name}"]
         return [words.plain(way) for way in ways]
-    ways = [f"koken {way}" for way in words.ways(run) if not way.startswith("why")]
+    ways = [f"koken {way}" for way in telling.ways(run) if not way.startswith("why")]
     for cause in found.causes:
         if cause.cause == "question" and cause.step is None:
             ways.insert(0, f"koken answer {run.id} VALUE")

@@ -10,6 +10,7 @@ from koken.define.machine import Transition
 from koken.define.problems import invalid, shown
 from koken.errors import InvalidArguments
 from koken.model import codec
+from koken.model.rights import HOUSE
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,6 +25,23 @@ def said(name: str, value: Any) -> str:
         problem = f"{shown(value)} holds NUL or half a surrogate pair, which cannot be stored"
     else:
         return value
+    raise InvalidArguments(f"{name}: {problem}. {NOTHING}", {name: problem})
+
+
+def placed(value: Any) -> str:
+    """The name of a workspace. Raises ``InvalidArguments`` for one that nobody may choose."""
+    found = said("workspace", value)
+    if found == HOUSE:
+        problem = f"{HOUSE} is no workspace that one may choose"
+        raise InvalidArguments(f"workspace: {problem}. {NOTHING}", {"workspace": problem})
+    return found
+
+
+def counted(name: str, value: Any) -> int:
+    """How many, given as ``name``. Raises ``InvalidArguments`` for less than one of them."""
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    problem = f"{shown(value)} is no whole number of 1 or more"
     raise InvalidArguments(f"{name}: {problem}. {NOTHING}", {name: problem})
 
 
@@ -43,6 +61,12 @@ def texts(job: Job[..., Any], rows: Iterable[Mapping[str, Any]]) -> list[str]:
         except InvalidArguments as error:
             raise InvalidArguments(f"row {place}: {error}", error.problems) from None
     return found
+
+
+def check_many(job: Job[..., Any]) -> None:
+    """Refuse options that name one run, of a start of many, by a ``TypeError``."""
+    if job.options.idempotency_key is not None or job.options.logical_time is not None:
+        raise TypeError("idempotency_key and logical_time name one run; start_many makes many")
 
 
 def bound_for(

@@ -11,7 +11,7 @@ from koken.config import read_rate
 from koken.define.problems import invalid, shown
 from koken.define.registry import Registry
 from koken.define.steps import Step
-from koken.engine.repair import Verb
+from koken.engine.repair import VERBS, Verb
 from koken.errors import InvalidArguments
 from koken.model import codec
 from koken.model.run import Run
@@ -57,8 +57,13 @@ def speed_of(rate: str | float) -> float:
         raise InvalidArguments(str(error)) from None
 
 
-def check_taken(verb: str, **given: Any) -> None:
-    """Raise ``InvalidArguments`` for what a verb does not take, or takes once."""
+def check_planned(verb: str, **given: Any) -> Verb:
+    """The verb whose plan is wanted.
+
+    Raises ``InvalidArguments`` for one that has none, and for what it does not take, or takes once.
+    """
+    if verb not in VERBS:
+        raise InvalidArguments(f"{verb!r} has no plan; those that have are {', '.join(VERBS)}")
     names = [name for name, value in given.items() if value is not None and value is not NO_RESULT]
     other = [name for name in names if name not in TAKES[verb]]
     if other:
@@ -66,14 +71,20 @@ def check_taken(verb: str, **given: Any) -> None:
         raise InvalidArguments(f"{verb} does not take {', '.join(other)}; it takes {takes}")
     if "step" in names and "from_step" in names:
         raise InvalidArguments(f"{verb} takes one step; step and from_step are two")
+    return cast(Verb, verb)
+
+
+def check_args(args: Any) -> Mapping[str, Any]:
+    """New arguments by name. Raises ``InvalidArguments`` for what is something else."""
+    if isinstance(args, Mapping) and all(isinstance(name, str) for name in args):
+        return args
+    problem = f"{shown(args)} is not an object with named fields"
+    raise InvalidArguments(f"args: {problem}. {NOTHING}", {"args": problem})
 
 
 def args_text(registry: Registry, run: Run[Any], args: Any) -> str:
     """New arguments over the run's own as JSON text, checked where its job is declared here."""
-    if not isinstance(args, Mapping) or not all(isinstance(name, str) for name in args):
-        problem = f"{shown(args)} is not an object with named fields"
-        raise invalid(run.job, {"args": problem}, end=NOTHING)
-    merged: Mapping[str, Any] = {**run.args, **args}
+    merged: Mapping[str, Any] = {**run.args, **check_args(args)}
     try:
         if run.job in registry:
             merged = registry.get(run.job).body.bind_plain(merged)

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, Self, cast
 
 from typing_extensions import TypeVar, override
 
-from koken.client.arguments import bound, bound_for, said, texts
+from koken.client.arguments import bound, bound_for, check_many, placed, said, texts
 from koken.client.backfills import AsyncBackfills
 from koken.client.link import Link
 from koken.client.looking import AsyncLooks
@@ -72,7 +72,7 @@ class AsyncClient(AsyncLooks, AsyncSteering, AsyncRepairs, AsyncBackfills):
             raise DeclarationError("a token is for the address of a console, which begins https://")
         self.link = Link(program)
         self.by = said("by", by)
-        self.workspace = said("workspace", workspace) or self.link.config.workspace
+        self.workspace = placed(workspace) or self.link.config.workspace
         self.caller: Caller | None = None
         self.inside = False
         """Whether it acts in a caller's transaction."""
@@ -106,7 +106,7 @@ class AsyncClient(AsyncLooks, AsyncSteering, AsyncRepairs, AsyncBackfills):
                 raise TypeError("this connection blocks; use Client, or an async connection")
             other.inside = True
         other.by = self.by if by is None else said("by", by)
-        other.workspace = self.workspace if workspace is None else said("workspace", workspace)
+        other.workspace = self.workspace if workspace is None else placed(workspace)
         return other
 
     @override
@@ -149,8 +149,7 @@ class AsyncClient(AsyncLooks, AsyncSteering, AsyncRepairs, AsyncBackfills):
         """As ``start_many``, with arguments that are JSON texts already."""
         if self.caller is not None:
             raise TypeError("start_many has a transaction of its own; start the rows one by one")
-        if job.options.idempotency_key is not None or job.options.logical_time is not None:
-            raise TypeError("idempotency_key and logical_time name one run; start_many makes many")
+        check_many(job)
         if not rows:
             return []
         await self.link.publish(job, self.by)
@@ -174,6 +173,7 @@ class AsyncClient(AsyncLooks, AsyncSteering, AsyncRepairs, AsyncBackfills):
             "claimed_at": None,
             "ended_at": None,
             "result": None,
+            "reason": "",
             "error": None,
         }
         made: list[Run[R]] = []

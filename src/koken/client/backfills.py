@@ -6,7 +6,7 @@ from abc import abstractmethod
 from datetime import datetime
 from typing import Any
 
-from koken.client.arguments import said
+from koken.client.arguments import counted, said
 from koken.client.link import Link
 from koken.define.job import Job
 from koken.engine import backfill
@@ -14,7 +14,7 @@ from koken.engine.backfill import Order
 from koken.errors import InvalidArguments, NotFound, Refused
 from koken.model import zones
 from koken.model.backfill import Backfilled, BackfillPlan
-from koken.views import catalog
+from koken.views import catalog, ticks
 
 
 class AsyncBackfills:
@@ -83,7 +83,7 @@ class AsyncBackfills:
             workspace=self.workspace,
             since=instant("since", since),
             until=instant("until", until),
-            at_once=at_once,
+            at_once=counted("at_once", at_once),
             by=self.who,
             reason=said("reason", reason) or None,
         )
@@ -108,7 +108,7 @@ class AsyncBackfills:
         """The schedules of a job: their numbers and names. Raises ``NotFound``."""
         found = await catalog.schedules(self.link.views, workspace=self.workspace, job=job)
         if not found:
-            await catalog.ticks(self.link.views, job, workspace=self.workspace, limit=1)
+            await ticks.of_job(self.link.views, job, workspace=self.workspace, limit=1)
         return [(row.id, row.name) for row in found]
 
 

@@ -29,7 +29,7 @@ from koken.model.run import Run
 from koken.store.callers import Caller
 from koken.views import runs
 from koken.views.logs import LogLine
-from koken.views.steps import StepRow
+from koken.views.steprows import StepRow
 from koken.views.why import Why
 
 P = ParamSpec("P")
@@ -139,13 +139,17 @@ class Client(Repairs, Backfills):
         """As ``AsyncClient.cancel``."""
         return self.portal.call("cancel", self.awaiting.cancel(run, reason=reason))
 
-    def signal(self, run: Run[R] | int | str, name: str, value: Any = None, /) -> Run[R]:
+    def signal(
+        self, run: Run[R] | int | str, name: str, value: Any = None, /, *, reason: str = ""
+    ) -> Run[R]:
         """As ``AsyncClient.signal``."""
-        return self.portal.call("signal", self.awaiting.signal(run, name, value))
+        return self.portal.call("signal", self.awaiting.signal(run, name, value, reason=reason))
 
-    def answer(self, run: Run[R] | int | str, question: str, value: Any, /) -> Run[R]:
+    def answer(
+        self, run: Run[R] | int | str, question: str, value: Any, /, *, reason: str = ""
+    ) -> Run[R]:
         """As ``AsyncClient.answer``."""
-        return self.portal.call("answer", self.awaiting.answer(run, question, value))
+        return self.portal.call("answer", self.awaiting.answer(run, question, value, reason=reason))
 
     def questions(self, run: Run[Any] | int | str) -> list[Question]:
         """As ``AsyncClient.questions``."""

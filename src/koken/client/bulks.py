@@ -15,6 +15,22 @@ from koken.model.bulk import Bulk, BulkVerb
 from koken.views import bulks
 
 
+def check_bulk(verb: BulkVerb, query: str, rate: str | float, reason: str) -> float:
+    """The rate of a bulk, when all that is said of it can be. Raises ``InvalidArguments``."""
+    said("query", query)
+    if not said("reason", reason):
+        raise InvalidArguments(f"a {verb} of many runs wants a reason, for the record")
+    return speed_of(rate)
+
+
+def bulk_id(number: Bulk | int) -> int:
+    """The number of a bulk. Raises ``NotFound`` for what no bulk has."""
+    found: Any = number.id if isinstance(number, Bulk) else number
+    if not isinstance(found, int) or not 0 <= found < 2**63:
+        raise NotFound(f"there is no bulk {shown(found)}; `koken bulk` lists them")
+    return found
+
+
 class AsyncBulks:
     """The verbs of bulks. Each takes ``reason``, for the record, beside who acts."""
 
@@ -33,8 +49,8 @@ class AsyncBulks:
     async def retry_where(self, query: str, *, rate: str | float = "5/s", reason: str) -> Bulk:
         """Have all runs retried that match ``query`` now, as ``find`` would, at a rate.
 
-        Workers do so. It stops by itself when what it retries fails again. Raises
-        ``InvalidArguments``.
+        Workers do so. It stops by itself once ten of those have ended, and more than half of the
+        last twenty that have failed again. Raises ``InvalidArguments``.
         """
         return await self.made_bulk("retry", query, rate, reason)
 
@@ -49,13 +65,16 @@ class AsyncBulks:
         """
         return await self.made_bulk("skip", query, rate, reason)
 
+    async def acknowledge_where(
+        self, query: str, *, rate: str | float = "5/s", reason: str
+    ) -> Bulk:
+        """Have all open failures acknowledged that match ``query`` now, at a rate."""
+        return await self.made_bulk("acknowledge", query, rate, reason)
+
     async def made_bulk(self, verb: BulkVerb, query: str, rate: str | float, reason: str) -> Bulk:
         """Have something done to many runs."""
         self.alone(f"{verb}_where")
-        said("query", query)
-        if not said("reason", reason):
-            raise InvalidArguments(f"a {verb} of many runs wants a reason, for the record")
-        speed = speed_of(rate)
+        speed = check_bulk(verb, query, rate, reason)
         found = await bulks.preview(self.link.views, query, workspace=self.workspace, verb=verb)
         made = await bulk.make(
             self.link.db,
@@ -75,10 +94,7 @@ class AsyncBulks:
 
     async def bulk(self, number: Bulk | int) -> Bulk:
         """Something that is done to many runs, as it stands now. Raises ``NotFound``."""
-        bulk_id: Any = number.id if isinstance(number, Bulk) else number
-        if not isinstance(bulk_id, int) or not 0 <= bulk_id < 2**63:
-            raise NotFound(f"there is no bulk {shown(bulk_id)}; `koken bulk` lists them")
-        return await bulks.bulk(self.link.views, bulk_id, workspace=self.workspace)
+        return await bulks.bulk(self.link.views, bulk_id(number), workspace=self.workspace)
 
     async def pause_bulk(self, number: Bulk | int, *, reason: str = "") -> Bulk:
         """Have it do nothing more for now. Raises ``Refused`` when it does not go."""

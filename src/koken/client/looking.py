@@ -8,17 +8,18 @@ from typing import Any
 
 from typing_extensions import TypeVar
 
-from koken.client.arguments import NOTHING, said
+from koken.client.arguments import NOTHING, counted, said
 from koken.client.link import Link
 from koken.define.problems import shown
 from koken.define.registry import Registry
-from koken.errors import InvalidArguments, NotFound, RunCancelled, RunFailed, RunSkipped
+from koken.errors import InvalidArguments, NotFound, NotShown, RunCancelled, RunFailed, RunSkipped
 from koken.model.duration import Duration, seconds
 from koken.model.run import Run
 from koken.model.states import State
 from koken.views import logs, runs
 from koken.views.logs import LogLine
-from koken.views.steps import StepRow, steps
+from koken.views.steprows import StepRow
+from koken.views.steps import steps
 from koken.views.why import Why, why
 
 R = TypeVar("R", default=Any)
@@ -37,6 +38,13 @@ def number(run: Run[Any] | int | str) -> int | str:
         problem = f"{shown(run)} is no run: neither a snapshot, nor a number, nor a job's name"
         raise InvalidArguments(f"run: {problem}. {NOTHING}", {"run": problem})
     return said("run", run)
+
+
+def page(query: str, limit: int, before: int | None) -> tuple[str, int, int | None]:
+    """What a page of runs is asked for with. Raises ``InvalidArguments``."""
+    if before is not None:
+        counted("before", before)
+    return said("query", query), min(counted("limit", limit), runs.MOST), before
 
 
 class AsyncLooks:
@@ -64,18 +72,16 @@ class AsyncLooks:
 
         At most 1,000; ``before`` is the id of the last one of the page before.
         """
+        asked, most, end = page(query, limit, before)
         return await runs.find(
-            self.link.views,
-            query,
-            workspace=self.workspace,
-            limit=min(limit, runs.MOST),
-            before=before,
+            self.link.views, asked, workspace=self.workspace, limit=most, before=end
         )
 
     async def logs(self, run: Run[Any] | int | str, *, limit: int = 1000) -> list[LogLine]:
         """The last lines that a run has printed and logged, oldest first."""
+        most = counted("limit", limit)
         found = await self.get(run)
-        return await logs.tail(self.link.views, found.id, limit=limit)
+        return await logs.tail(self.link.views, found.id, limit=most)
 
     async def steps(self, run: Run[Any] | int | str) -> list[StepRow]:
         """The steps of a workflow's run as they stand; of a step's run its items."""
@@ -113,7 +119,8 @@ class AsyncLooks:
     async def result(self, run: Run[R], timeout: Duration | None = None) -> R:
         """The result of a run, typed, once it has ended.
 
-        Raises ``RunFailed``, ``RunSkipped`` or ``RunCancelled``, and ``TimeoutError``.
+        Raises ``RunFailed``, ``RunSkipped`` or ``RunCancelled``, and ``TimeoutError``; over HTTP
+        ``NotShown`` for one with a secret in it.
         """
         return self.typed(await self.wait(run, timeout))
 
@@ -126,6 +133,14 @@ class AsyncLooks:
             raise RunSkipped(f"{about} was skipped: {run.reason}", run)
         if run.state is State.CANCELLED:
             raise RunCancelled(f"{about} was cancelled: {run.reason}", run)
+        places = [each for each in run.masked if not each.startswith("args.")]
+        if places:
+            raise NotShown(
+                f"{about}: {', '.join(places)} is a secret, which no console tells, so its result "
+                "is not whole. Ask a client that has the database's address, or give the field "
+                "another name: `mask` in the settings says which are secrets",
+                places,
+            )
         try:
             job = self.registry.get(run.job)
         except NotFound:

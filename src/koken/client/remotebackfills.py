@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote
 
 from typing_extensions import override
 
-from koken.client.arguments import said
+from koken.client.arguments import counted, said
 from koken.client.backfills import AsyncBackfills, instant
+from koken.client.remoteasking import RemoteAsking, whole
+from koken.define.checks import NAME
 from koken.define.job import Job
+from koken.errors import NotFound
 from koken.model.backfill import Backfilled, BackfillPlan
 from koken.model.plain import stamp
 
 
-class RemoteBackfills(AsyncBackfills):
+class RemoteBackfills(RemoteAsking, AsyncBackfills):
     """The verbs of ``AsyncBackfills`` over HTTP."""
-
-    @abstractmethod
-    async def read(self, path: str, **parameters: Any) -> Any:
-        """What stands at a path."""
-
-    @abstractmethod
-    async def write(self, path: str, plain: Mapping[str, Any], **how: Any) -> Any:
-        """The answer to a change."""
 
     @override
     async def backfill(
@@ -40,9 +32,8 @@ class RemoteBackfills(AsyncBackfills):
         reason: str = "",
     ) -> Backfilled:
         path, given = await self.asked_for(job, schedule, since, until, at_once)
-        return Backfilled.from_json(
-            await self.write(path, given | {"reason": said("reason", reason)})
-        )
+        done = await self.write(path, given | {"reason": said("reason", reason)})
+        return whole(Backfilled.from_json, done, "due")
 
     @override
     async def backfill_plan(
@@ -55,7 +46,7 @@ class RemoteBackfills(AsyncBackfills):
         at_once: int = 1,
     ) -> BackfillPlan:
         path, given = await self.asked_for(job, schedule, since, until, at_once)
-        return BackfillPlan.from_json(await self.write(f"{path}?dry_run=1", given, once=False))
+        return BackfillPlan.from_json(await self.foresee(path, given))
 
     async def asked_for(
         self,
@@ -72,9 +63,11 @@ class RemoteBackfills(AsyncBackfills):
             "from": stamp(instant("since", since)),
             "to": stamp(instant("until", until)),
         }
-        return f"schedules/{number}/backfills", between | {"at_once": at_once}
+        return f"schedules/{number}/backfills", between | {"at_once": counted("at_once", at_once)}
 
     @override
     async def schedules_of(self, job: str) -> list[tuple[int, str]]:
-        found = await self.read(f"jobs/{quote(job, safe='')}")
+        if not NAME.fullmatch(job):
+            raise NotFound(f"there is no job {job!r}; `koken jobs` lists them")
+        found = await self.read(f"jobs/{job}")
         return [(int(each["id"]), each["name"]) for each in found["schedules"]]

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any
-
 from typing_extensions import override
 
 from koken.client.arguments import said
-from koken.client.bulks import AsyncBulks
+from koken.client.bulks import AsyncBulks, bulk_id, check_bulk
+from koken.client.remoteasking import RemoteAsking, whole
 from koken.model.bulk import Bulk, BulkVerb
 
 
-class RemoteBulks(AsyncBulks):
+class RemoteBulks(RemoteAsking, AsyncBulks):
     """The verbs of ``AsyncBulks`` over HTTP."""
-
-    @abstractmethod
-    async def read(self, path: str, **parameters: Any) -> Any:
-        """What stands at a path."""
-
-    @abstractmethod
-    async def write(self, path: str, plain: Mapping[str, Any], **how: Any) -> Any:
-        """The answer to a change."""
 
     @override
     async def made_bulk(self, verb: BulkVerb, query: str, rate: str | float, reason: str) -> Bulk:
-        given = {"verb": verb, "q": said("query", query), "rate": rate, "reason": reason}
-        return Bulk.from_json(await self.write("bulks", given))
+        speed = check_bulk(verb, query, rate, reason)
+        given = {"verb": verb, "q": query, "rate": speed, "reason": reason}
+        return whole(Bulk.from_json, await self.write("bulks", given), "query")
 
     @override
     async def bulks(self) -> list[Bulk]:
@@ -42,9 +32,5 @@ class RemoteBulks(AsyncBulks):
     async def moved_bulk(self, number: Bulk | int, verb: str, reason: str) -> Bulk:
         path = {"pause": "pauses", "resume": "resumptions", "stop": "stops"}[verb]
         given = {"reason": said("reason", reason)}
-        return Bulk.from_json(await self.write(f"bulks/{bulk_id(number)}/{path}", given))
-
-
-def bulk_id(number: Bulk | int) -> int:
-    """The number of a bulk."""
-    return number.id if isinstance(number, Bulk) else number
+        after = await self.write(f"bulks/{bulk_id(number)}/{path}", given)
+        return whole(Bulk.from_json, after, "query")

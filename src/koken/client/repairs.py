@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from koken.client.arguments import said
-from koken.client.asked import Named, args_text, check_taken, named, verb_of
+from koken.client.asked import Named, args_text, check_planned, named, verb_of
 from koken.client.bulks import AsyncBulks
 from koken.client.results import NO_RESULT, result_text, step_of
 from koken.engine import control, paths, repair
-from koken.engine.repair import VERBS, Order, Verb
-from koken.errors import InvalidArguments
+from koken.engine.repair import Order, Verb
 from koken.model.plan import Plan
 from koken.model.run import Run
 from koken.views.steps import step_id
@@ -47,12 +46,10 @@ class AsyncRepairs(AsyncBulks):
         but for what wants force: that is told in the plan.
         """
         self.alone("plan")
-        if verb not in VERBS:
-            raise InvalidArguments(f"{verb!r} has no plan; those that have are {', '.join(VERBS)}")
-        check_taken(verb, step=step, from_step=from_step, args=args, result=result)
+        known = check_planned(verb, step=step, from_step=from_step, args=args, result=result)
         found = await self.get(run)
         found, name = await self.located(found, from_step if step is None else step)
-        wanted = self.order(cast(Verb, verb), found, name, args=args, result=result)
+        wanted = self.order(known, found, name, args=args, result=result)
         return await repair.plan(self.link.db, wanted)
 
     async def retry(

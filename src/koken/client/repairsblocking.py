@@ -116,6 +116,11 @@ class Repairs:
         work = self.awaiting.skip_where(query, rate=rate, reason=reason)
         return self.portal.call("skip_where", work)
 
+    def acknowledge_where(self, query: str, *, rate: str | float = "5/s", reason: str) -> Bulk:
+        """As ``AsyncClient.acknowledge_where``."""
+        work = self.awaiting.acknowledge_where(query, rate=rate, reason=reason)
+        return self.portal.call("acknowledge_where", work)
+
     def bulks(self) -> list[Bulk]:
         """As ``AsyncClient.bulks``."""
         return self.portal.call("bulks", self.awaiting.bulks())

@@ -56,7 +56,8 @@ def typed_text(label: str, job: Job[..., Any], result: Any) -> str:
             form.load(None, name="the result")  # a body may return it whatever its hint says
         job.body.load(codec.decode(text))
     except ValidationError as error:
-        raise invalid(label, {"result": "; ".join(by_path(error).values())}, end=NOTHING) from None
+        told = "; ".join(by_path(error, about=label).values())
+        raise invalid(label, {"result": told}, end=NOTHING) from None
     except (TypeError, codec.Unstorable) as error:
         raise invalid(label, {"result": str(error)}, end=NOTHING) from None
     return text

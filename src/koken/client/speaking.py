@@ -86,9 +86,9 @@ def check_form(what: str, text: str, form: str) -> None:
     try:
         fastjsonschema.validate(codec.decode(form), codec.decode(text))
     except JsonSchemaValueException as error:
-        path = ".".join(str(part) for part in error.path[1:])
+        below = str(error.name).removeprefix("data")
         problem = str(error.message).removeprefix(str(error.name)).strip()
-        raise invalid(what, {path: f"the value {problem}"}, end=REFUSED) from None
+        raise refused(what, below, f"the value {problem}") from None
 
 
 def text_of(what: str, value: Any) -> str:
@@ -96,4 +96,10 @@ def text_of(what: str, value: Any) -> str:
     try:
         return codec.encode(value, name="the value")
     except codec.Unstorable as error:
-        raise invalid(what, {"": str(error)}, end=REFUSED) from None
+        raise refused(what, "", str(error)) from None
+
+
+def refused(what: str, below: str, problem: str) -> InvalidArguments:
+    """The error for a value of what is sent, or for what stands ``below`` it."""
+    told = invalid(what, {below.removeprefix("."): problem}, end=REFUSED)
+    return InvalidArguments(str(told), {f"value{below}": problem})

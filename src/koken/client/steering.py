@@ -12,6 +12,7 @@ from koken.client.arguments import said
 from koken.client.link import Link
 from koken.engine import control, durable
 from koken.engine.durable import Question
+from koken.errors import Refused
 from koken.model.run import Run
 
 R = TypeVar("R", default=Any)
@@ -38,15 +39,22 @@ class AsyncSteering:
     async def cancel(self, run: Run[R] | int | str, *, reason: str = "") -> Run[R]:
         """End a run for good; one that runs is asked to stop, and ends when its worker confirms.
 
-        Raises ``NotFound``. A run that has ended already is left as it is.
+        Raises ``NotFound``, and ``Refused`` for a run that has ended already.
         """
         self.alone("cancel")
         why = said("reason", reason) or None
         found = await self.get(run)
-        await control.cancel(self.link.db, found.id, by=self.who, reason=why)
-        return await self.get(found.id)
+        done = await control.cancel(self.link.db, found.id, by=self.who, reason=why)
+        after: Run[R] = await self.get(found.id)
+        if done.verdict == "over":
+            ended = f"has ended already ({after.state})"
+            why_not = ended if after.state.ended else "does not begin any more"
+            raise Refused(f"{after.job} {after.id} {why_not}", what=f"run {after.id}")
+        return after
 
-    async def signal(self, run: Run[R] | int | str, name: str, value: Any = None, /) -> Run[R]:
+    async def signal(
+        self, run: Run[R] | int | str, name: str, value: Any = None, /, *, reason: str = ""
+    ) -> Run[R]:
         """Send a signal to a run, which takes it when it waits for one of that name.
 
         ``value`` is what has a JSON form. Raises ``NotFound``, ``Refused`` for a run that has
@@ -55,14 +63,17 @@ class AsyncSteering:
         """
         self.alone("signal")
         said("name", name)
+        why = said("reason", reason) or None
         found = await self.get(run)
         text = speaking.signal_text(name, value)
         forms = await durable.awaited_forms(self.link.db, found.id, name)
         speaking.check_signal(name, text, forms)
-        await durable.send_signal(self.link.db, found.id, name, text, by=self.who)
+        await durable.send_signal(self.link.db, found.id, name, text, by=self.who, reason=why)
         return await self.get(found.id)
 
-    async def answer(self, run: Run[R] | int | str, question: str, value: Any, /) -> Run[R]:
+    async def answer(
+        self, run: Run[R] | int | str, question: str, value: Any, /, *, reason: str = ""
+    ) -> Run[R]:
         """Answer a question of a run; ``question`` is its text, ``""`` the only one there is.
 
         Raises ``NotFound`` when the run asks no such question, ``InvalidArguments`` when the value
@@ -70,10 +81,13 @@ class AsyncSteering:
         """
         self.alone("answer")
         said("question", question)
+        why = said("reason", reason) or None
         found = await self.get(run)
         asked = speaking.chosen(await self.questions(found), question, found)
         text = speaking.answer_text(asked, value)
-        await durable.answer_question(self.link.db, found.id, asked.key, text, by=self.who)
+        await durable.answer_question(
+            self.link.db, found.id, asked.key, text, by=self.who, reason=why
+        )
         return await self.get(found.id)
 
     async def questions(self, run: Run[Any] | int | str) -> list[Question]:

@@ -18,7 +18,7 @@ from koken.define.form import Form, Formless
 from koken.define.problems import by_path, invalid
 from koken.define.result import name_of
 from koken.define.signature import Parameter
-from koken.define.spelling import did_you_mean
+from koken.define.spelling import meant
 from koken.errors import DeclarationError, InvalidArguments
 from koken.model import codec, fields
 
@@ -95,12 +95,12 @@ class Arguments:
             try:
                 return read(values)
             except ValidationError as error:
-                raise invalid(self.job, by_path(error), end=NOT_STARTED) from None
+                raise invalid(self.job, by_path(error, self.schema), end=NOT_STARTED) from None
         more: Mapping[str, str] = {}
         try:
             read({name: value for name, value in values.items() if name in self.parameters})
         except ValidationError as error:
-            more = by_path(error)
+            more = by_path(error, self.schema)
         except InvalidArguments as error:
             more = error.problems
         raise invalid(self.job, {**problems, **more}, end=NOT_STARTED)
@@ -112,7 +112,7 @@ class Arguments:
         try:
             values: dict[str, Any] = self.form.read(self.encode(plain))
         except ValidationError as error:
-            raise invalid(self.job, by_path(error)) from None
+            raise invalid(self.job, by_path(error, self.schema, values=False)) from None
         return values
 
     def by_name(
@@ -127,11 +127,10 @@ class Arguments:
         if len(args) > len(places):
             problems[""] = f"takes {counted(len(places))} without a name, {len(args)} were given"
         values = dict(zip(places, args, strict=False))
-        for name in kwargs:
-            if name in values:
-                problems[name] = "is given twice"
-            elif name not in self.parameters:
-                problems[name] = f"is not an argument.{did_you_mean(name, self.parameters)}"
+        problems |= {name: "is given twice" for name in kwargs if name in values}
+        unknown = [name for name in kwargs if name not in self.parameters]
+        hints = meant(unknown, self.parameters)
+        problems |= {name: f"is not an argument.{hint}" for name, hint in hints.items()}
         values |= kwargs
         problems |= {name: "is missing" for name in self.required if name not in values}
         return values, problems
@@ -140,7 +139,7 @@ class Arguments:
         """Typed values as plain ones. Raises ``InvalidArguments`` for what cannot be kept."""
         try:
             plain = self.dump(values)
-        except PydanticSerializationError:
+        except (PydanticSerializationError, UnicodeEncodeError):
             raise invalid(self.job, self.unstorable(values), end=NOT_STARTED) from None
         self.encode(plain)
         return plain
@@ -166,6 +165,8 @@ class Arguments:
                 codec.encode(self.dump({name: value}).get(name), name=name)
             except (codec.Unstorable, PydanticSerializationError) as error:
                 problems[name] = str(error)
+            except UnicodeEncodeError:
+                problems[name] = codec.SURROGATE.format(name=name)
         return problems
 
     def plain_defaults(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pydantic.errors import PydanticUserError
 from pydantic_core import CoreConfig, CoreSchema, SchemaSerializer
 
 from koken.model import codec
+from koken.model.secretvalues import SaysSecret, has_secrets, revealed
 
 KEEP_NAN = CoreConfig(ser_json_inf_nan="constants")
 """Pydantic would turn NaN into null here and there; ``codec`` refuses it and names the place."""
@@ -24,7 +25,7 @@ class Form:
     Raises ``Formless`` when they cannot be kept as JSON.
     """
 
-    __slots__ = ("adapter", "serializer")
+    __slots__ = ("adapter", "has_secrets", "serializer")
 
     def __init__(self, hint: Any) -> None:
         try:
@@ -33,6 +34,7 @@ class Form:
         except PydanticUserError as error:
             raise formless(error) from None
         self.serializer = SchemaSerializer(cast("CoreSchema", schema), KEEP_NAN)
+        self.has_secrets = has_secrets(schema)
 
     def check(self, value: Any) -> Any:
         """``value`` as the type has it. Raises ``pydantic.ValidationError``."""
@@ -52,12 +54,15 @@ class Form:
         Raises ``PydanticSerializationError`` when it has no such form; where ``exact``, also when
         it is not of the type.
         """
-        return self.serializer.to_python(value, mode="json", warnings="error" if exact else "none")
+        plain = self.serializer.to_python(value, mode="json", warnings="error" if exact else "none")
+        if not self.has_secrets:
+            return plain
+        return revealed(plain, self.serializer.to_python(value, warnings="none"))
 
     def json_schema(self) -> dict[str, Any]:
         """The type as a JSON Schema. Raises ``Formless`` when it has none."""
         try:
-            return self.adapter.json_schema()
+            return self.adapter.json_schema(schema_generator=SaysSecret)
         except PydanticUserError as error:
             raise formless(error) from None
 

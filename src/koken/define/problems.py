@@ -9,6 +9,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from koken.errors import InvalidArguments
+from koken.model.fields import Schema
+from koken.model.hiding import MASK, NOTHING, at_secret, masked, secret
+from koken.model.web import MASKED
 
 SHOWN = 60
 """Characters of a wrong value that a message repeats."""
@@ -50,11 +53,24 @@ def invalid(job: str, problems: Mapping[str, str], *, end: str = "") -> InvalidA
     return InvalidArguments(f"{message}{stop} {end}".rstrip(), problems)
 
 
-def by_path(error: ValidationError) -> dict[str, str]:
-    """Each place that pydantic complains of, and why; the first reason of a place counts."""
+def by_path(
+    error: ValidationError, schema: Schema = NOTHING, *, about: str = "", values: bool = True
+) -> dict[str, str]:
+    """Each place that pydantic complains of, and why; the first reason of a place counts.
+
+    What is wrong with a secret is not told, for that may repeat it: a message may end where
+    everybody reads it. ``schema`` and ``about``, what the whole is called, say which are secrets.
+    Without ``values`` none is repeated.
+    """
     problems: dict[str, str] = {}
     for detail in error.errors(include_url=False):
-        problems.setdefault(path_of(detail["loc"]), in_words(detail))
+        hushed = detail["type"] != "missing" and at_secret(
+            (about, *detail["loc"]),
+            MASKED,
+            {"properties": {about: schema}, "$defs": schema.get("$defs", {})},
+        )
+        told = "does not fit" if hushed else in_words(detail, values=values)
+        problems.setdefault(path_of(detail["loc"]), told)
     return problems
 
 
@@ -66,21 +82,24 @@ def path_of(location: tuple[int | str, ...]) -> str:
     return path
 
 
-def in_words(detail: ErrorDetails) -> str:
-    """One complaint of pydantic's, as people say it."""
-    kind, value = detail["type"], shown(detail["input"])
+def in_words(detail: ErrorDetails, *, values: bool = True) -> str:
+    """One complaint of pydantic's, as people say it; with the value, or without."""
+    kind = detail["type"]
     if kind == "missing":
         return "is missing"
+    value = f"{shown(detail['input'])} " if values else ""
     if kind in ("enum", "literal_error"):
         expected = str(detail.get("ctx", {}).get("expected", ""))
-        return f"{value} is not one of {expected.replace(' or ', ', ')}"
+        return f"{value}is not one of {expected.replace(' or ', ', ')}"
     for ending in PARSE_ENDINGS:
         if kind.endswith(ending) and (noun := KINDS.get(kind.removesuffix(ending))):
-            return f"{value} is not {noun}"
-    return f"{value}: {detail['msg']}"
+            return f"{value}is not {noun}"
+    return f"{value.rstrip()}: {detail['msg']}" if values else str(detail["msg"])
 
 
 def shown(value: Any) -> str:
-    """A wrong value, short enough for a message."""
+    """A wrong value, short enough for a message, and without secrets."""
     text = repr(value)
+    if not isinstance(value, str) and secret(text, MASKED):
+        text = repr(masked(value, MASKED)) if isinstance(value, dict | list) else MASK
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"

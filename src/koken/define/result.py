@@ -74,9 +74,15 @@ class Result:
 def form_of(hint: Any, owner: str) -> Form:
     """The form of a result; refuses types that have none in JSON."""
     try:
-        return Form(hint)
+        form = Form(hint)
     except Formless as error:
         raise DeclarationError(f"{owner} returns {name_of(hint)}, which {error}") from None
+    if form.has_secrets:
+        raise DeclarationError(
+            f"{owner} returns {name_of(hint)}, which has a secret in it. A result is told to "
+            "whoever may read the run: return the name under which the secret is to be had."
+        )
+    return form
 
 
 def without_outcomes(hint: Any) -> Any:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
+from pydantic.fields import FieldInfo
+
 from koken.define.asynccontext import AsyncContext
 from koken.define.context import Context
 from koken.define.facts import Facts
@@ -58,6 +60,7 @@ def read(fn: Callable[..., Any], job: str) -> Signature:
     takes_context = asks_for_context(fn, raw, hints, job)
     for parameter in raw:
         check_kind(fn, parameter, job)
+        check_default(parameter, job)
     if not takes_context and raw:
         check_first(fn, raw[0], hints, job)
     return Signature(
@@ -140,6 +143,22 @@ def check_kind(fn: Callable[..., Any], parameter: inspect.Parameter, job: str) -
             f"job {job!r} takes {stars}{name}, but each argument of a run has a name and a type. "
             "Write them out, or take one list or dict."
         )
+
+
+def check_default(parameter: inspect.Parameter, job: str) -> None:
+    """Refuse what pydantic says of fields in place of a default: the body would get that."""
+    if not isinstance(parameter.default, FieldInfo):
+        return
+    name, kind = parameter.name, name_of(parameter.annotation)
+    hint = "…" if parameter.annotation is EMPTY else kind
+    given = parameter.default
+    default = "" if given.is_required() else f" = {given.get_default()!r}"
+    if given.default_factory is not None:
+        default = " = …"
+    raise DeclarationError(
+        f"job {job!r}: the default of {name!r} is a Field(…), which the function would get as it "
+        f"is. Write {name}: Annotated[{hint}, Field(…)]{default}, and the default outside of it."
+    )
 
 
 def check_first(

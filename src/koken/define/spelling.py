@@ -6,8 +6,13 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import ParamSpec, TypeVar
 
+HINTS = 5
+"""Names of several that are wrong for which the right one is looked for."""
+LONGEST = 200
+"""Characters of such a name."""
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -15,7 +20,7 @@ R = TypeVar("R")
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that is most like ``name``; None when none is like it."""
     names = {candidate.casefold(): candidate for candidate in known}
-    found = difflib.get_close_matches(name.casefold(), names, n=1)
+    found = difflib.get_close_matches(name[:LONGEST].casefold(), names, n=1)
     return names[found[0]] if found else None
 
 
@@ -23,6 +28,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``" Did you mean day?"``, or nothing; to put at the end of a message."""
     found = nearest(name, known)
     return f" Did you mean {found}?" if found else ""
+
+
+def meant(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """What ``did_you_mean`` says of several names: of the first few, for each is looked up."""
+    found = dict.fromkeys(names, "")
+    there = tuple(known)
+    for name in islice(found, HINTS):
+        found[name] = did_you_mean(name, there)
+    return found
 
 
 def spelt(method: Callable[P, R]) -> Callable[P, R]:

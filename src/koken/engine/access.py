@@ -1,18 +1,22 @@
-"""Who may come in, and do what where. Nobody gives what they do not have; the terminal has it all.
-
-``holds`` says what who acts may do: workspace → rights, ``*`` for every workspace; None for the
-terminal, which has the database's own rights.
-"""
+"""Who may come in, and do what where: nobody gives what they do not have."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from koken.engine import events
+from koken.engine.holds import (
+    Holds,
+    administers,
+    covers,
+    is_told_of,
+    place_in_words,
+    refuse_to_give,
+)
 from koken.errors import Conflict, Forbidden, InvalidArguments, NotFound, Refused
 from koken.model import names
-from koken.model.rights import EVERYWHERE, ROLES, Right, Role
+from koken.model.rights import EVERYWHERE, Membership, Right, Role
 from koken.store.database import Database, Row, Transaction
 from koken.store.statements import Statement
 
@@ -26,9 +30,6 @@ SET_PASSWORD = Statement("set_password")
 SET_DISABLED = Statement("set_disabled")
 WORKSPACE_CALLED = Statement("workspace_called")
 
-Holds = Mapping[str, Collection[str]] | None
-"""What who acts may do themselves; None: everything."""
-
 
 async def add_user(
     db: Database,
@@ -40,16 +41,20 @@ async def add_user(
     holds: Holds = None,
     by: str,
     reason: str | None = None,
-) -> None:
+) -> Membership:
     """Let somebody sign in with a password, given as its hash, and with a role, if there is one.
 
-    Raises ``Conflict`` where there is a user of that name, and ``Forbidden``.
+    Raises ``Conflict`` where there is a user of that name, ``InvalidArguments`` for a name or a
+    role that cannot be, ``NotFound`` for a workspace that is none, and ``Forbidden``: without a
+    role they belong to no workspace.
     """
     check_name(name, "a user")
     if role:
         refuse_to_give(holds, role, workspace)
+    elif not administers(holds, EVERYWHERE):
+        raise Forbidden("only who administers everywhere lets somebody in who has no role yet")
 
-    async def work(tx: Transaction) -> None:
+    async def work(tx: Transaction) -> Membership:
         await tx.fetch(LOCK_ROLES)
         added = await tx.fetch(ADD_USER, name, names.folded(name), password, by)
         if not added:
@@ -60,8 +65,9 @@ async def add_user(
             await tx.fetch(GIVE_ROLE, added[0]["id"], place, role, by)
         detail = {"user": name} | ({"role": role, "workspace": workspace} if role else {})
         await record(tx, "add user", by, reason, place, detail)
+        return Membership(name, role, workspace) if role else Membership(name, None, None)
 
-    await db.run(work)
+    return await db.run(work)
 
 
 async def set_password(
@@ -70,13 +76,15 @@ async def set_password(
     password: str,
     *,
     keep: bytes = b"",
+    instead: str | None = None,
     holds: Holds = None,
     by: str,
     reason: str | None = None,
 ) -> None:
     """Give somebody another password, as its hash; ends their sessions but ``keep``.
 
-    Raises ``NotFound``, ``Forbidden``, and ``Refused`` for who signs in elsewhere.
+    ``instead``: only if theirs is the one with this hash still. Raises ``NotFound``,
+    ``Forbidden``, and ``Refused`` for who signs in elsewhere, or has another one by now.
     """
 
     async def work(tx: Transaction) -> None:
@@ -84,6 +92,11 @@ async def set_password(
         if user["issuer"] is not None:
             raise Refused(
                 f"{name} signs in by {user['issuer']} and has no password here", what=f"user {name}"
+            )
+        if instead is not None and (user["password"] != instead or user["disabled_at"]):
+            raise Refused(
+                f"the password of {name} was changed by somebody else meanwhile",
+                what=f"user {name}",
             )
         await tx.fetch(SET_PASSWORD, user["id"], password, keep)
         await record(tx, "set password", by, reason, None, {"user": user["name"]})
@@ -134,17 +147,25 @@ async def give_role(
     holds: Holds = None,
     by: str,
     reason: str | None = None,
-) -> None:
+) -> Membership:
     """Give somebody a role in a workspace, or everywhere, in place of the one that they have there.
 
-    Raises ``NotFound``, ``Forbidden``, and ``Refused`` for the last administrator of everything.
+    The first one that somebody has is given by who administers everywhere. Raises
+    ``InvalidArguments`` for a role that there is not, ``NotFound``, ``Forbidden``, and ``Refused``
+    for the last administrator of everything.
     """
     refuse_to_give(holds, role, workspace)
 
-    async def work(tx: Transaction) -> None:
+    async def work(tx: Transaction) -> Membership:
         await tx.fetch(LOCK_ROLES)
         user = await user_called(tx, name)
-        before = json.loads(user["roles"]).get(workspace)
+        roles = json.loads(user["roles"])
+        if not roles and not administers(holds, EVERYWHERE):
+            raise Forbidden(
+                f"{user['name']} has no role anywhere; only who administers everywhere gives a "
+                "first one"
+            )
+        before = roles.get(workspace)
         if before is not None:
             refuse_to_give(holds, before, workspace)
             if workspace == EVERYWHERE and role != "admin":
@@ -153,8 +174,9 @@ async def give_role(
         await tx.fetch(GIVE_ROLE, user["id"], place, role, by)
         detail = {"user": user["name"], "role": role, "workspace": workspace, "before": before}
         await record(tx, "give role", by, reason, place, detail)
+        return Membership(user["name"], role, workspace)
 
-    await db.run(work)
+    return await db.run(work)
 
 
 async def take_role(
@@ -165,18 +187,21 @@ async def take_role(
     holds: Holds = None,
     by: str,
     reason: str | None = None,
-) -> None:
+) -> Membership:
     """Take the role that somebody has in a workspace, or everywhere.
 
     Raises ``NotFound``, ``Forbidden``, and ``Refused`` for the last administrator of everything.
     """
 
-    async def work(tx: Transaction) -> None:
+    async def work(tx: Transaction) -> Membership:
         await tx.fetch(LOCK_ROLES)
         user = await user_called(tx, name)
-        before = json.loads(user["roles"]).get(workspace)
-        if before is None or not covers(holds, workspace, {Right.ADMINISTER}):
-            raise NotFound(f"{name} has no role {place_in_words(workspace)}")
+        roles = json.loads(user["roles"])
+        if not is_told_of(holds, roles):
+            raise unknown(name)
+        before = roles.get(workspace)
+        if before is None or not administers(holds, workspace):
+            raise NotFound(f"{user['name']} has no role {place_in_words(workspace)}")
         refuse_to_give(holds, before, workspace)
         if workspace == EVERYWHERE:
             await refuse_for_last(tx, user, holds)
@@ -184,56 +209,48 @@ async def take_role(
         await tx.fetch(TAKE_ROLE, user["id"], place)
         detail = {"user": user["name"], "role": before, "workspace": workspace}
         await record(tx, "take role", by, reason, place, detail)
+        return Membership(user["name"], None, workspace)
 
-    await db.run(work)
+    return await db.run(work)
 
 
 async def user_called(tx: Transaction, name: str) -> Row:
     """A user by name, kept from others' changes. Raises ``NotFound``."""
     found = await tx.fetch(USER_FOR_CHANGE, names.folded(name))
     if not found:
-        raise NotFound(f"there is no user {name!r}; `koken user list` lists them")
+        raise unknown(name)
     return found[0]
 
 
 async def user_for_change(tx: Transaction, name: str, holds: Holds) -> Row:
-    """A user as a whole: who changes them may do whatever they may. Raises ``Forbidden``."""
+    """A user as a whole: who changes them may do whatever they may.
+
+    Who has no role yet is changed by who administers everywhere, for any may become theirs. Raises
+    ``NotFound``, also for one of whom who acts is not told, and ``Forbidden``.
+    """
     user = await user_called(tx, name)
     roles: dict[str, str] = json.loads(user["roles"])
-    administers = holds is None or any(Right.ADMINISTER in rights for rights in holds.values())
-    if not administers or not all(
+    if not is_told_of(holds, roles):
+        raise unknown(name)
+    if not all(
         covers(holds, workspace, {*Role(role).rights, Right.ADMINISTER})
         for workspace, role in roles.items()
     ):
         raise Forbidden(
-            f"{name} may do things that you do not administer; who administers all that "
-            f"{name} may do can change this"
+            f"{user['name']} may do things that you do not administer; who administers all that "
+            f"{user['name']} may do can change this"
         )
     return user
+
+
+def unknown(name: str) -> NotFound:
+    """What is said of a user that there is not."""
+    return NotFound(f"there is no user {name!r}; `koken user list` lists them")
 
 
 def is_self(name: str, by: str, session: bytes) -> bool:
     """Whether somebody who is signed in changes what is their own."""
     return bool(session) and names.folded(name) == names.folded(by)
-
-
-def covers(holds: Holds, workspace: str, rights: Collection[str]) -> bool:
-    """Whether who acts may do all this there."""
-    if holds is None:
-        return True
-    own = {*holds.get(workspace, ()), *holds.get(EVERYWHERE, ())}
-    return own.issuperset(rights)
-
-
-def refuse_to_give(holds: Holds, role: str, workspace: str) -> None:
-    """Raise ``Forbidden`` where who acts has not got that role there or may not give any."""
-    if role not in ROLES:
-        raise InvalidArguments(f"{role!r} is no role; there are {', '.join(ROLES)}")
-    if not covers(holds, workspace, {*Role(role).rights, Right.ADMINISTER}):
-        raise Forbidden(
-            f"you cannot give or take the role {role} {place_in_words(workspace)}: "
-            "only who administers there can"
-        )
 
 
 async def refuse_for_last(tx: Transaction, user: Row, holds: Holds) -> None:
@@ -269,11 +286,6 @@ async def record(
 ) -> None:
     """Write down who did that, in the workspace that it is about."""
     await events.record(tx, verb, by, reason=reason or None, workspace_id=place, detail=detail)
-
-
-def place_in_words(workspace: str) -> str:
-    """``in workspace 'acme'`` or ``everywhere``."""
-    return "everywhere" if workspace == EVERYWHERE else f"in workspace {workspace!r}"
 
 
 def check_name(name: str, what: str) -> None:

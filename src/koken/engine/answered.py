@@ -1,26 +1,34 @@
-"""Writes under an idempotency key: the same request again gets the answer of the first one."""
+"""Writes under an idempotency key: the same request again gets the answer of the first one.
+
+What a request writes is committed together with a mark that it was written. So whoever comes after
+a process that has died on its way learns whether anything was done: nothing is carried out twice.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
-from koken.errors import InProgress, KeyConflict
-from koken.store.database import Database
+from koken.errors import InProgress, KeyConflict, OutcomeUnknown
+from koken.store.database import LAST, Database, Transaction
 from koken.store.statements import Statement
 
-BEGIN_ANSWER = Statement("begin_answer")
-FORGET_ANSWER = Statement("forget_answer")
-KEEP_ANSWER = Statement("keep_answer")
+BEGIN_REPLY = Statement("begin_reply")
+FORGET_REPLY = Statement("forget_reply")
+KEEP_REPLY = Statement("keep_reply")
+MARK_REPLY = Statement("mark_reply")
 PRUNE_ANSWERED = Statement("prune_answered")
 KEPT = 24 * 3600.0
 """Seconds for which an answer is kept."""
 GIVEN_UP = 60.0
-"""Seconds after which a request that has no answer may be carried out by another."""
+"""Seconds after which a request that has no answer and wrote nothing may be carried out anew."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Reply:
     """What was answered."""
 
     status: int
@@ -30,43 +38,93 @@ class Answer:
     """The rights that it took: workspaces, and what had to be allowed there."""
 
 
-async def begin(db: Database, owner: str, key: str, request: bytes) -> Answer | None:
-    """Begin a request; the answer, where it was carried out before.
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A request under a key, as it was begun."""
+
+    owner: str
+    key: str
+    request: bytes
+    at: datetime
+    """Tells it from the same one that is begun anew later."""
+
+
+async def begin(db: Database, owner: str, key: str, request: bytes) -> Keyed | Reply:
+    """Begin a request; its answer, where it was carried out before.
 
     Raises ``KeyConflict`` when the key belongs to another request, ``InProgress`` while it is being
-    carried out.
+    carried out, which is given up in as many seconds as that says, and ``OutcomeUnknown`` when it
+    has changed something and its answer is lost.
     """
     while True:
-        rows = await db.fetch(BEGIN_ANSWER, owner, key, request, KEPT, GIVEN_UP)
+        rows = await db.fetch(BEGIN_REPLY, owner, key, request, KEPT, GIVEN_UP)
         if rows:
             break
     (row,) = rows
     if row["begun"]:
-        return None
+        return Keyed(owner, key, request, row["at"])
     if row["request"] != request:
         raise KeyConflict(
             f"the idempotency key {key!r} belongs to another request; use a new key", what=key
         )
-    if row["status"] is None:
+    if row["status"] is not None:
+        needed = tuple((workspace, right) for workspace, right in json.loads(row["needed"]))
+        return Reply(row["status"], row["body"], row["location"], needed)
+    if row["wait"] > 0 or not row["written"]:
         raise InProgress(
             f"the request with the idempotency key {key!r} is being carried out; ask again later",
             what=key,
+            after=max(row["wait"], 0.0),
         )
-    needed = tuple((workspace, right) for workspace, right in json.loads(row["needed"]))
-    return Answer(row["status"], row["body"], row["location"], needed)
-
-
-async def keep(db: Database, owner: str, key: str, request: bytes, answer: Answer) -> None:
-    """Keep what was answered."""
-    needed = json.dumps(answer.needed)
-    await db.fetch(
-        KEEP_ANSWER, owner, key, request, answer.status, answer.body, answer.location, needed
+    raise OutcomeUnknown(
+        f"the request with the idempotency key {key!r} was carried out, at least in part, and its "
+        "answer is lost. It is not carried out again: look what has become of it, then ask for "
+        "what is still to be done under a new key",
+        what=key,
+        since=row["at"],
     )
 
 
-async def forget(db: Database, owner: str, key: str, request: bytes) -> None:
-    """Nothing was done: the key is free again."""
-    await db.fetch(FORGET_ANSWER, owner, key, request)
+@contextmanager
+def carrying(keyed: Keyed) -> Iterator[None]:
+    """As long as a request is carried out: what is written here is committed with the mark."""
+
+    async def mark(tx: Transaction) -> None:
+        """Raises ``InProgress``, and so undoes it all, where another has begun the request anew."""
+        (row,) = await tx.fetch(MARK_REPLY, keyed.owner, keyed.key, keyed.request, keyed.at)
+        if row["lost"]:
+            raise InProgress(
+                f"the request with the idempotency key {keyed.key!r} took so long that it was "
+                "begun anew, and is carried out there",
+                what=keyed.key,
+                after=GIVEN_UP,
+            )
+
+    token = LAST.set(mark)
+    try:
+        yield
+    finally:
+        LAST.reset(token)
+
+
+async def keep(db: Database, keyed: Keyed, reply: Reply) -> None:
+    """Keep what was answered."""
+    await db.fetch(
+        KEEP_REPLY,
+        keyed.owner,
+        keyed.key,
+        keyed.request,
+        keyed.at,
+        reply.status,
+        reply.body,
+        reply.location,
+        json.dumps(reply.needed),
+    )
+
+
+async def forget(db: Database, keyed: Keyed, *, refused: bool) -> None:
+    """Free the key again, if nothing was written; else only where the request was ``refused``."""
+    await db.fetch(FORGET_REPLY, keyed.owner, keyed.key, keyed.request, keyed.at, refused)
 
 
 async def prune(db: Database) -> None:

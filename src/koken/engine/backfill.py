@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from koken.engine.events import record
 from koken.engine.grant import grant
 from koken.engine.start import WAITING_LOCKS
 from koken.errors import InvalidArguments, NotFound, Refused
@@ -35,7 +36,6 @@ TICKS_WITHIN = Statement("ticks_within")
 SPLIT_TICKS = Statement("split_ticks")
 BACKFILL = Statement("backfill")
 PACE_BACKFILL = Statement("pace_backfill")
-RECORD_EVENT = Statement("record_event")
 PAGE = 100
 """Runs of one transaction, during which the schedule itself does not fire."""
 AT_ONCE = 100
@@ -62,8 +62,12 @@ async def plan(db: Database, order: Order, *, keep: float) -> BackfillPlan:
     times, and ``Refused`` for a schedule that its job has no more.
     """
     check(order)
-    row = await found(db, order)
-    schedule = Schedule.from_json(json.loads(row["declared"]))
+    return await planned_by(db, order, await found(db, order), keep)
+
+
+async def planned_by(db: Database, order: Order, row: Row, keep: float) -> BackfillPlan:
+    """What a backfill would do by a schedule as it stands."""
+    schedule = schedule_of(row)
     check_pace(order, row)
     due = await asyncio.to_thread(due_within, schedule, order)
     ticks = await db.fetch(TICKS_WITHIN, order.schedule_id, order.since, order.until)
@@ -95,13 +99,21 @@ async def backfill(db: Database, order: Order, *, keep: float) -> Backfilled:
     A due time gets one run, however many people ask for it at once. What is broken off is made up
     for by asking again.
     """
-    planned = await plan(db, order, keep=keep)
+    check(order)
+    row = await found(db, order)
+    planned = await planned_by(db, order, row, keep)
     runs: list[int] = []
     existed: list[datetime] = []
     for begin in range(0, len(planned.due), PAGE):
         page = planned.due[begin : begin + PAGE]
-        work = partial(start_page, order=order, planned=planned, page=page, first=not runs)
-        ids, wanted = await db.run(work)
+        declared = row["declared"]
+        due: Sequence[datetime] = page
+        work = partial(start_page, order=order, planned=planned, first=not runs)
+        while (done := await db.run(partial(work, due=due, declared=declared))) is None:
+            now = await found(db, order)
+            declared = now["declared"]
+            due = await asyncio.to_thread(still_due, schedule_of(now), page)
+        ids, wanted = done
         locks = await db.fetch(WAITING_LOCKS, ids)
         await grant(db, [each["lock_id"] for each in locks])
         runs += ids
@@ -110,21 +122,31 @@ async def backfill(db: Database, order: Order, *, keep: float) -> Backfilled:
 
 
 async def start_page(
-    tx: Transaction, order: Order, planned: BackfillPlan, page: Sequence[datetime], *, first: bool
-) -> tuple[list[int], list[datetime]]:
-    """Start what of a page has no run yet, and for when; the schedule is held meanwhile."""
+    tx: Transaction,
+    order: Order,
+    planned: BackfillPlan,
+    due: Sequence[datetime],
+    declared: str,
+    *,
+    first: bool,
+) -> tuple[list[int], list[datetime]] | None:
+    """Start what of these due times has no run yet, and for when; the schedule is held meanwhile.
+
+    They are of the schedule as it was ``declared``; None where it is declared otherwise by now.
+    """
     await tx.fetch(HOLD_SCHEDULE, order.schedule_id)
     row = await found(tx, order)
-    schedule = Schedule.from_json(json.loads(row["declared"]))
-    ticks = await tx.fetch(TICKS_WITHIN, order.schedule_id, page[0], page[-1])
-    known = set(page)
-    wanted, _ = sorted_out(
-        [due for due in due_between(schedule, page[0], page[-1]) if due in known], ticks, row
-    )
+    if row["declared"] != declared:
+        return None
+    if not due:
+        return [], []
+    schedule = schedule_of(row)
+    ticks = await tx.fetch(TICKS_WITHIN, order.schedule_id, due[0], due[-1])
+    wanted, _ = sorted_out(due, ticks, row)
     if not wanted:
         return [], []
     if first:
-        await record(tx, order, planned, row)
+        await record_backfill(tx, order, planned, row)
     await split(tx, schedule, ticks, wanted, order.schedule_id)
     zone = ZoneInfo(schedule.zone)
     texts = [
@@ -197,10 +219,15 @@ def due_within(schedule: Schedule, order: Order) -> list[datetime]:
     return [each.astimezone(UTC) for each in due]
 
 
-def due_between(schedule: Schedule, first: datetime, last: datetime) -> list[datetime]:
-    """The due times from one to another, both with them, in UTC."""
-    due = schedule.due_between(first - INSTANT, last, MOST_LOOKED_AT)
-    return [each.astimezone(UTC) for each in due]
+def still_due(schedule: Schedule, page: Sequence[datetime]) -> list[datetime]:
+    """Those of a page that are due times of a schedule as it is now."""
+    due = schedule.due_between(page[0] - INSTANT, page[-1], MOST_LOOKED_AT)
+    return sorted({each.astimezone(UTC) for each in due} & set(page))
+
+
+def schedule_of(row: Row) -> Schedule:
+    """A schedule as it is declared."""
+    return Schedule.from_json(json.loads(row["declared"]))
 
 
 async def split(
@@ -211,30 +238,30 @@ async def split(
     schedule_id: int,
 ) -> None:
     """Take due times out of the ticks that stand for a stretch of them; the rest stays."""
-    gone, rests = taken_out(schedule, ticks, wanted)
+    gone, rests = await asyncio.to_thread(taken_out, schedule, ticks, wanted)
     if gone:
         columns = [list(column) for column in zip(*rests, strict=True)] or [[]] * 5
         await tx.fetch(SPLIT_TICKS, schedule_id, gone, *columns)
 
 
-async def record(
+async def record_backfill(
     tx: Transaction, order: Order, planned: BackfillPlan, row: Mapping[str, Any]
 ) -> None:
     """Write down who wanted what."""
     detail = {
-        "schedule": planned.schedule,
+        "schedule": str(planned.schedule_id),
+        "name": planned.schedule,
         "from": order.since.isoformat(),
         "to": order.until.isoformat(),
         "runs": len(planned.due),
         "at_once": order.at_once,
     }
-    await tx.fetch(
-        RECORD_EVENT,
-        row["workspace_id"],
+    await record(
+        tx,
         "backfill",
         order.by,
-        order.reason,
-        None,
-        row["job_id"],
-        json.dumps(detail),
+        reason=order.reason,
+        job_id=row["job_id"],
+        workspace_id=row["workspace_id"],
+        detail=detail,
     )

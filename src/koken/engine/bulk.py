@@ -1,7 +1,8 @@
 """What is done to many runs: workers take them on bit by bit, as fast as the rate allows together.
 
-A retry stops by itself when what it retries fails again. A skip is for runs of workflows that have
-failed: all their steps that did not go well count as skipped, and the others go on.
+A retry stops by itself: once ten of what it retried have ended, and more than half of the last
+twenty of those have failed again. A skip is for runs of workflows that have failed: all their steps
+that did not go well count as skipped, and the others go on.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ FORESIGHT = 0.2
 """Seconds for which it is looked what would become of runs."""
 MOVES = {"pause": ("running",), "resume": ("paused", "stopped"), "stop": ("running", "paused")}
 STATES = {"pause": "paused", "resume": "running", "stop": "stopped"}
+PLAIN = ("cancel", "acknowledge")
+"""Verbs that are no repairs, and are not refused for what they would repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ async def foresee(
 
     It reads and holds no rows, and ends after so many ``seconds``: with less of them looked at.
     """
-    if verb == "cancel":
+    if verb in PLAIN:
         return Foreseen(len(run_ids), Counter())
     return await db.run(lambda tx: looked(tx, verb, run_ids, seconds))
 
@@ -109,18 +112,18 @@ async def orders(
     by: str = "",
     reason: str | None = None,
 ) -> list[Order]:
-    """The repairs that are done to one run; none for a cancel, which is no repair.
+    """The repairs that are done to one run; none for what is no repair.
 
     Raises ``Refused`` for a run of which no step has failed, when it is to be skipped.
     """
-    if verb == "cancel":
+    if verb in PLAIN:
         return []
     if verb == "retry":
         return [Order(verb=verb, run_id=run_id, by=by, reason=reason)]
     steps = [row["step"] for row in await db.fetch(FAILED_STEPS, run_id)]
     if not steps:
         raise Refused(f"run {run_id}: it has no step that failed", what=f"run {run_id}")
-    return [Order(verb=verb, run_id=run_id, step=step, by=by, reason=reason) for step in steps]
+    return [Order(verb="skip", run_id=run_id, step=step, by=by, reason=reason) for step in steps]
 
 
 async def move(db: Database, bulk_id: int, verb: str, *, by: str, reason: str | None) -> None:
@@ -141,8 +144,9 @@ async def sweep(db: Database) -> None:
     for row in rows:
         bulk_id, run_id, verb = row["bulk_id"], row["run_id"], row["verb"]
         try:
-            if verb == "cancel":
-                await cancel(db, bulk_id, run_id, by=row["by"], reason=row["reason"])
+            if verb in PLAIN:
+                does = cancel if verb == "cancel" else acknowledge
+                await does(db, bulk_id, run_id, by=row["by"], reason=row["reason"])
                 continue
             found = await orders(db, verb, run_id, by=row["by"], reason=row["reason"])
             for order in found[:-1]:
@@ -159,4 +163,10 @@ async def cancel(db: Database, bulk_id: int, run_id: int, *, by: str, reason: st
     done = await control.cancel(db, run_id, by=by, reason=reason)
     if done.verdict == "over":
         raise Refused(f"run {run_id}: it has ended before", what=f"run {run_id}")
+    await db.fetch(DONE_IN_BULK, bulk_id, run_id)
+
+
+async def acknowledge(db: Database, bulk_id: int, run_id: int, *, by: str, reason: str) -> None:
+    """Acknowledge one failure of a bulk. Raises ``Refused`` where somebody did so before."""
+    await control.acknowledge(db, run_id, by=by, reason=reason)
     await db.fetch(DONE_IN_BULK, bulk_id, run_id)

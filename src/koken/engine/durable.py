@@ -160,12 +160,14 @@ async def awaited_forms(db: Database, run_id: int, name: str) -> list[str]:
     return [row["schema"] for row in await db.fetch(AWAITED_FORMS, run_id, name)]
 
 
-async def send_signal(db: Database, run_id: int, name: str, value: str, *, by: str) -> None:
+async def send_signal(
+    db: Database, run_id: int, name: str, value: str, *, by: str, reason: str | None = None
+) -> None:
     """Keep a signal for a run, and wake it when it waits for that; ``value`` is JSON text.
 
     Raises ``NotFound``, and ``Refused`` for a run that has ended.
     """
-    await db.fetch(SEND_SIGNAL, run_id, name, value, by)
+    await db.fetch(SEND_SIGNAL, run_id, name, value, by, reason)
 
 
 async def open_questions(db: Database, run_id: int) -> list[Question]:
@@ -184,9 +186,11 @@ async def open_questions(db: Database, run_id: int) -> list[Question]:
     ]
 
 
-async def answer_question(db: Database, run_id: int, key: str, answer: str, *, by: str) -> None:
+async def answer_question(
+    db: Database, run_id: int, key: str, answer: str, *, by: str, reason: str | None = None
+) -> None:
     """Answer a question, once; ``answer`` is JSON text.
 
     Raises ``NotFound``, and ``Refused`` when somebody has answered, or nobody waits any more.
     """
-    await db.fetch(ANSWER_QUESTION, run_id, key, answer, by)
+    await db.fetch(ANSWER_QUESTION, run_id, key, answer, by, reason)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from koken.define import checks
+from koken.engine.holds import Holds, refuse_to_let_start
 from koken.errors import Conflict, DeclarationError, InvalidArguments, NotFound
 from koken.model import hooks
+from koken.model.hooks import NewSecret
+from koken.model.rights import EVERYWHERE
 from koken.store.database import Database, Row
 from koken.store.statements import Statement
 
@@ -26,15 +27,18 @@ async def add(
     workspace: str,
     scheme: str = "standard",
     argument: str | None = None,
+    holds: Holds = None,
     by: str,
     reason: str | None = None,
-) -> str:
+) -> NewSecret:
     """Make a hook that starts ``job``; returns its secret.
 
     ``argument`` is the one that gets the whole body; without it the body's fields are the
     arguments, those that the job has. Raises ``NotFound`` for a job that there is not,
-    ``InvalidArguments``, and ``Conflict`` where there is a hook of that name.
+    ``InvalidArguments``, ``Conflict`` where there is a hook of that name, in whichever workspace,
+    and ``Forbidden`` where who makes it may not start jobs there or not say who may come in.
     """
+    refuse_to_let_start(holds, workspace)
     try:
         checks.name(name, "hook")
     except DeclarationError as error:
@@ -54,34 +58,39 @@ async def add(
         raise Conflict(
             f"there is a hook {name!r} already; choose another name", what=f"hook {name}"
         )
-    return await secret_of(db, made[0])
+    return await secret_of(db, name, made[0])
 
 
 async def rotate(
     db: Database,
     name: str,
     *,
-    workspaces: Collection[str] | None = None,
+    workspace: str | None = None,
+    holds: Holds = None,
     by: str,
     reason: str | None = None,
-) -> str:
-    """Give a hook a new secret and return it; the old one is good no more. Raises ``NotFound``."""
-    found = await db.fetch(ROTATE_HOOK, name, listed(workspaces), by, reason)
+) -> NewSecret:
+    """Give a hook a new secret and return it; the old one is good no more.
+
+    ``workspace``: only where it is of that one. Raises ``NotFound``, and ``Forbidden`` as ``add``.
+    """
+    refuse_to_let_start(holds, workspace or EVERYWHERE)
+    found = await db.fetch(ROTATE_HOOK, name, workspace, by, reason)
     if not found:
         raise unknown(name)
-    return await secret_of(db, found[0])
+    return await secret_of(db, name, found[0])
 
 
 async def remove(
     db: Database,
     name: str,
     *,
-    workspaces: Collection[str] | None = None,
+    workspace: str | None = None,
     by: str,
     reason: str | None = None,
 ) -> None:
-    """Take a hook away. Raises ``NotFound``."""
-    if not await db.fetch(REMOVE_HOOK, name, listed(workspaces), by, reason):
+    """Take a hook away; ``workspace``: only where it is of that one. Raises ``NotFound``."""
+    if not await db.fetch(REMOVE_HOOK, name, workspace, by, reason):
         raise unknown(name)
 
 
@@ -90,15 +99,11 @@ async def note_use(db: Database, number: int) -> None:
     await db.fetch(NOTE_HOOK, number)
 
 
-async def secret_of(db: Database, row: Row) -> str:
+async def secret_of(db: Database, name: str, row: Row) -> NewSecret:
     """The secret of a hook, as it is given to the other system."""
     (door,) = await db.fetch(DOOR_KEY)
-    return hooks.shown(row["scheme"], hooks.secret(bytes(door["key"]), row["id"], row["salt"]))
-
-
-def listed(workspaces: Collection[str] | None) -> list[str] | None:
-    """Workspaces as PostgreSQL takes them; None: any."""
-    return None if workspaces is None else list(workspaces)
+    made = hooks.secret(bytes(door["key"]), row["id"], row["salt"])
+    return NewSecret(name, hooks.shown(row["scheme"], made))
 
 
 def unknown(name: str) -> NotFound:

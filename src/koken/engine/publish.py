@@ -86,6 +86,7 @@ async def publish_job(tx: Transaction, *, app: str, spec: JobSpec, by: str) -> N
         spec.run_timeout,
         list(spec.argument_names) if spec.parameters else None,
         list(spec.parameters.get("required", ())),
+        list(spec.secret_arguments),
     )
     if spec.steps:
         await tx.fetch(PUBLISH_STEPS, version["id"], *step_columns(spec.steps))

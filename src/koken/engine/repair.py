@@ -17,6 +17,7 @@ from koken.engine.ground import Ground, Part
 from koken.engine.legal import Busy
 from koken.engine.start import WAITING_LOCKS
 from koken.errors import InvalidArguments, KokenError, Refused
+from koken.model.hiding import masked
 from koken.model.plan import Plan, Taken
 from koken.model.states import State
 from koken.store.database import Database, Transaction
@@ -271,7 +272,8 @@ async def record(
     if step is not None:
         detail["step"] = step
     if order.args is not None:
-        detail["args"] = json.loads(order.args)
+        spec = await change.ground.version(run.version_id)
+        detail["args"] = masked(json.loads(order.args), (), spec["parameters"])
     if order.result is not None:
         detail["result"] = json.loads(order.result)
     if order.force:

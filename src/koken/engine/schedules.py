@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from koken.engine.events import record
 from koken.engine.fire import FIRE, MOVE_SCHEDULES, columns
-from koken.model.firing import SKIPPED, stretch
+from koken.model.firing import SKIPPED, Firing, stretch
 from koken.model.schedule import Catchup, Schedule
 from koken.store.database import Database, Transaction
 from koken.store.statements import Statement
@@ -51,19 +53,42 @@ async def resume(
         rows = await tx.fetch(PAUSED_SCHEDULES, job, workspace, schedule)
         now: datetime = (await tx.fetch(NOW))[0]["now"]
         for row in rows:
-            await pass_over(tx, row, now)
+            passed = await asyncio.to_thread(passed_over, row, now)
+            if passed is not None:
+                ticks, next_at = passed
+                for tick in ticks:
+                    await tx.fetch(FIRE, *columns([(row["id"], tick)]))
+                await tx.fetch(MOVE_SCHEDULES, [row["id"]], [next_at], [now], [None])
         await tx.fetch(RESUME_SCHEDULES, [row["id"] for row in rows], by, reason)
         return len(rows)
 
     return await db.run(work)
 
 
-async def pass_over(tx: Transaction, row: Mapping[str, Any], now: datetime) -> None:
-    """Record what a pause has skipped, and go on from now."""
+async def ran_now(
+    db: Database, run_id: int, job_id: int, told: Mapping[str, str], *, by: str, reason: str | None
+) -> None:
+    """Record that somebody had a run start as a schedule would have had it, and why.
+
+    ``told`` says which schedule.
+    """
+
+    async def work(tx: Transaction) -> None:
+        await record(tx, "start", by, reason=reason, run_id=run_id, job_id=job_id, detail=told)
+
+    await db.run(work)
+
+
+def passed_over(
+    row: Mapping[str, Any], now: datetime
+) -> tuple[list[Firing], datetime | None] | None:
+    """What a pause has skipped, and when the schedule is due next; None where it makes up for that.
+
+    A long pause of many due times takes a while to be counted.
+    """
     schedule = Schedule.from_json(json.loads(row["declared"]))
     if schedule.catchup in (Catchup.ALL, Catchup.COALESCE):
-        return
+        return None
     why = f"paused by {row['paused_by']} since {row['paused_at']:%Y-%m-%d %H:%M} UTC"
-    for tick in stretch(schedule, row["cursor_at"], now, SKIPPED, why):
-        await tx.fetch(FIRE, *columns([(row["id"], tick)]))
-    await tx.fetch(MOVE_SCHEDULES, [row["id"]], [schedule.next_after(now)], [now], [None])
+    skipped = stretch(schedule, row["cursor_at"], now, SKIPPED, why)
+    return skipped, schedule.next_after(now)

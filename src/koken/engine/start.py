@@ -27,7 +27,13 @@ class Started:
 
 
 def parameters(
-    job: str, args: Mapping[str, Any], workspace: str, options: StartOptions, by: str
+    job: str,
+    args: Mapping[str, Any],
+    workspace: str,
+    options: StartOptions,
+    by: str,
+    *,
+    program: bool = False,
 ) -> tuple[Any, ...]:
     """The arguments of the start, in the order of the statement."""
     return (
@@ -41,9 +47,14 @@ def parameters(
         options.idempotency_key,
         options.overlap,
         options.logical_time,
-        (TriggerKind.USER if by else TriggerKind.API).value,
+        kind_of(by, program),
         by or None,
     )
+
+
+def kind_of(by: str, program: bool) -> str:
+    """What a start is known by: a program, or somebody who says who they are."""
+    return (TriggerKind.API if program or not by else TriggerKind.USER).value
 
 
 async def start(
@@ -54,12 +65,14 @@ async def start(
     workspace: str,
     options: StartOptions,
     by: str,
+    program: bool = False,
 ) -> Started:
     """Start a run, or find the one that the idempotency key names.
 
-    Raises ``NotFound``, ``InvalidArguments``, ``KeyConflict``, ``Locked`` or ``Overlapping``.
+    ``program``: who starts it is one, such as by a token. Raises ``NotFound``,
+    ``InvalidArguments``, ``KeyConflict``, ``Locked`` or ``Overlapping``.
     """
-    given = parameters(job, args, workspace, options, by)
+    given = parameters(job, args, workspace, options, by, program=program)
     (row,) = await db.fetch(START, *given)
     if row["in_line"]:
         await take_locks(db, row["run_id"])
@@ -80,6 +93,7 @@ async def start_many(
     workspace: str,
     options: StartOptions,
     by: str,
+    program: bool = False,
 ) -> list[int]:
     """Start one run for each of the JSON texts in ``rows``; all of them or none.
 
@@ -97,7 +111,7 @@ async def start_many(
             options.priority,
             options.queue,
             options.overlap,
-            (TriggerKind.USER if by else TriggerKind.API).value,
+            kind_of(by, program),
             by or None,
         )
         return [row[0] for row in found]

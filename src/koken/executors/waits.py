@@ -185,7 +185,8 @@ def typed(what: str, kind: Any, text: str) -> Any:
     """The value of what came. Raises ``InvalidArguments`` when it is of another type."""
     if kind in FREE:
         return codec.decode(text)
+    form = form_of(what, kind)
     try:
-        return form_of(what, kind).read(text)
+        return form.read(text)
     except ValidationError as error:
-        raise invalid(what, by_path(error)) from None
+        raise invalid(what, by_path(error, form.json_schema(), about=what)) from None

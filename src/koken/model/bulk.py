@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from koken.model.plain import instant_of, stamp
 
-BulkVerb = Literal["retry", "cancel", "skip"]
+BulkVerb = Literal["retry", "cancel", "skip", "acknowledge"]
 VERBS: tuple[BulkVerb, ...] = get_args(BulkVerb)
 
 
@@ -31,6 +31,10 @@ class Bulk:
     """How many runs it is about."""
     done: int
     """How many had their turn."""
+    going: int
+    """Of those, how many have not ended since."""
+    recovered: int
+    """Of those that were retried, how many have succeeded."""
     failed_again: int
     refused: int
     stopped_reason: str | None
@@ -54,6 +58,8 @@ class Bulk:
             "state": self.state,
             "total": self.total,
             "done": self.done,
+            "going": self.going,
+            "recovered": self.recovered,
             "failed_again": self.failed_again,
             "refused": self.refused,
             "stopped_reason": self.stopped_reason,

@@ -14,6 +14,8 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
+from koken.model.secretvalues import ASTERISKS, secret_within
+
 VALUE_LIMIT = 4 * 1024 * 1024
 """Bytes; the largest arguments or result, as JSON."""
 MESSAGE_LIMIT = 10_000
@@ -23,6 +25,7 @@ TRACEBACK_LIMIT = 40_000
 LINE_LIMIT = 8_000
 """Characters of a log line; longer ones go on in the next."""
 
+SURROGATE = "{name} holds a lone surrogate, which is no character"
 DIGITS = re.compile(r"\d{4000}")
 ODD = re.compile("[\x00\ud800-\udfff]")
 
@@ -42,11 +45,16 @@ def encode(value: Any, *, name: str) -> str:
     try:
         text = to_json(value, inf_nan_mode="constants").decode()
     except UnicodeEncodeError:
-        raise Unstorable(f"{name} holds a lone surrogate, which is no character") from None
+        raise Unstorable(SURROGATE.format(name=name)) from None
     except (
         Exception
     ) as error:  # pydantic-core raises several kinds, and a user's own serializer any
         raise Unstorable(surrogate_or(error, name)) from None
+    if ASTERISKS in text and (place := secret_within(value, name)):
+        raise Unstorable(
+            f"{place} is a secret of pydantic, of which only asterisks would be kept; say its type "
+            "where it is declared, or give its get_secret_value()"
+        )
     if len(text) > VALUE_LIMIT:
         raise Unstorable(
             f"{name} is {len(text):,} bytes as JSON; the limit is {VALUE_LIMIT:,}. "
@@ -80,7 +88,7 @@ def decode_whatever(text: str) -> Any:
 def surrogate_or(error: Exception, name: str) -> str:
     """The message for a failed encoding."""
     if "surrogate" in str(error):
-        return f"{name} holds a lone surrogate, which is no character"
+        return SURROGATE.format(name=name)
     return f"{name} cannot be stored as JSON: {error}"
 
 

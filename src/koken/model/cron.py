@@ -15,6 +15,7 @@ from cronsim import CronSim, CronSimError
 
 from koken.errors import DeclarationError
 from koken.model import cronfields as fields
+from koken.model import cronwords
 from koken.model.cronfields import Field
 from koken.model.wallclock import MINUTE, TICK, ClockRule, WallTimes
 
@@ -79,10 +80,11 @@ class CronCalendar:
 
     def in_words(self) -> str:
         """The times, as people say them: ``At 02:00 every day``."""
-        words = CronSim(self.fields, LEAP_YEAR).explain()
+        cells = self.fields.split()
         if self.near:
-            second, minute, hour, _, month, weekday = self.fields.split()
-            words = CronSim(f"{second} {minute} {hour} L {month} {weekday}", LEAP_YEAR).explain()
+            cells[3] = "L"
+        words = cronwords.in_words(cells)
+        if self.near:
             words = words.replace("last day", f"weekday nearest to day {self.near}")
         return f"{words} in {spans(self.years)}" if self.years else words
 

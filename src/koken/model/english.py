@@ -24,7 +24,7 @@ EVERY = re.compile(
 )
 NAMED_TIME = re.compile(r"\b(noon|midnight)\b", re.IGNORECASE)
 TWELVE_HOURS = re.compile(r"\b(1[0-2]|0?[1-9])(?::([0-5]\d))?\s*([ap])\.?m\b\.?", re.IGNORECASE)
-AND = re.compile(r"\s*,?\s+and\s+", re.IGNORECASE)
+AND = re.compile(r" ?,? and ", re.IGNORECASE)
 
 CRON_OF = {"s": ("*/{} * * * * *", 60), "m": ("*/{} * * * *", 60), "h": ("0 0-23/{} * * *", 24)}
 LENGTH_OF = {"s": timedelta(seconds=1), "m": MINUTE, "h": timedelta(hours=1)}
@@ -67,7 +67,7 @@ def parse(expression: str, anchor: datetime) -> tuple[WallTimes | Interval, str 
 
     Raises ``DeclarationError`` with hron's own reason.
     """
-    text = expression.strip()
+    text = " ".join(expression.split())
     if found := EVERY.fullmatch(text):
         zone = None if found[3] is None else zones.named(found[3]).key
         return repeated(expression, int(found[1] or 1), found[2][0].lower(), anchor), zone

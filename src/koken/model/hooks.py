@@ -7,6 +7,8 @@ import hmac
 from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 SCHEMES = ("standard", "github")
@@ -15,10 +17,36 @@ TOLERANCE = 300.0
 LONGEST = 200
 """Characters of a delivery's id that are kept as they are."""
 PREFIX = "whsec_"
+PATH = "/api/v1/hooks"
 
 
 class BadSignature(Exception):
     """A call that is not from who has the secret, or not from now."""
+
+
+class OffTime(BadSignature):
+    """A call from who has the secret, and not from now: its sender may be told so."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewSecret:
+    """A secret that a hook was just given. It is told this once."""
+
+    name: str
+    """The hook's."""
+    secret: str = field(repr=False)
+
+    def url(self, base: str) -> str:
+        """Where calls go, at the doors that others reach under ``base``."""
+        return f"{base}{PATH}/{self.name}"
+
+    def to_json(self, base: str) -> dict[str, Any]:
+        """As plain values; no address, where nobody has said under which others reach the doors."""
+        return {
+            "name": self.name,
+            "url": self.url(base) if base else None,
+            "secret": self.secret,
+        }
 
 
 def secret(door_key: bytes, number: int, salt: UUID) -> bytes:
@@ -57,7 +85,7 @@ def standard(key: bytes, headers: Mapping[str, str], body: bytes, now: float) ->
     if not good or not name:
         raise BadSignature("the signature does not fit")
     if not (at.isascii() and at.isdigit() and len(at) < 16 and abs(int(at) - now) <= TOLERANCE):
-        raise BadSignature("its time is more than five minutes off")
+        raise OffTime("its time is more than five minutes off")
     return short(name)
 
 

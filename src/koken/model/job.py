@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from koken.model.hiding import holds_secret
 from koken.model.policy import Backoff, Effect, Lock, Overlap
 from koken.model.schedule import Schedule
 from koken.model.steps import StepSpec
@@ -65,6 +66,12 @@ class JobSpec:
     def argument_names(self) -> tuple[str, ...]:
         """The names of the arguments, in order."""
         return tuple(self.parameters.get("properties", ()))
+
+    @property
+    def secret_arguments(self) -> tuple[str, ...]:
+        """The names of the arguments that are, or have in them, what their schema calls secret."""
+        parts: Mapping[str, Any] = self.parameters.get("properties", {})
+        return tuple(name for name in parts if holds_secret(parts[name], self.parameters))
 
     def to_json(self) -> dict[str, Any]:
         """As plain values, for storage and for a comparison of versions."""

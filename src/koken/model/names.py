@@ -25,6 +25,8 @@ def fault(name: str) -> str | None:
     """
     if not 1 <= len(name) <= LONGEST:
         return f"has {len(name)} characters; names have 1 to {LONGEST}"
+    if folded(name) in (".", ".."):
+        return "is what an address has for a place; names are something else"
     if folded(name) == "*":
         return "is *, which stands for all"
     if any(each.isspace() for each in name):

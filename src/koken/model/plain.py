@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 
 def stamp(instant: datetime | None) -> str | None:
-    """An instant as ISO 8601 with its offset; None for none."""
-    return None if instant is None else instant.isoformat()
+    """An instant as ISO 8601 in UTC, with its offset; None for none."""
+    return None if instant is None else instant.astimezone(UTC).isoformat()
 
 
 def instant_of(text: str | None) -> datetime | None:

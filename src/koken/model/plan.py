@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from koken.model.plain import number_of, text_of
+from koken.model.plain import instant_of, number_of, stamp, text_of
 from koken.model.policy import Effect
 from koken.model.states import State
 
@@ -24,6 +24,15 @@ class Input:
     """How many, where it is a list."""
     at: datetime | None = None
     """When it was recorded."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"step": self.step, "items": self.items, "at": stamp(self.at)}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Input:
+        """What ``to_json`` gave."""
+        return cls(plain["step"], plain["items"], instant_of(plain["at"]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +53,28 @@ class Again:
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
-        names = [each.step for each in self.inputs]
-        return {"step": self.step, "effect": self.effect, "inputs": names}
+        return {
+            "step": self.step,
+            "effect": self.effect,
+            "inputs": [each.to_json() for each in self.inputs],
+            "items": self.items,
+            "closes_at": stamp(self.closes),
+            "follows": self.follows,
+            "for_failure": self.for_failure,
+        }
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Again:
         """What ``to_json`` gave."""
-        effect = Effect(plain["effect"]) if plain["effect"] else None
-        return cls(step=plain["step"], effect=effect, inputs=tuple(map(Input, plain["inputs"])))
+        return cls(
+            step=plain["step"],
+            effect=effect_of(plain["effect"]),
+            inputs=tuple(map(Input.from_json, plain["inputs"])),
+            items=plain["items"],
+            closes=instant_of(plain["closes_at"]),
+            follows=plain["follows"],
+            for_failure=plain["for_failure"],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +89,27 @@ class Then:
     """When its window closes, or has closed; then it goes all the same."""
     starts: str | None = None
     """The job that it starts."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "step": self.step,
+            "effect": self.effect,
+            "not_before_at": stamp(self.not_before),
+            "closes_at": stamp(self.closes),
+            "starts": self.starts,
+        }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Then:
+        """What ``to_json`` gave."""
+        return cls(
+            step=plain["step"],
+            effect=effect_of(plain["effect"]),
+            not_before=instant_of(plain["not_before_at"]),
+            closes=instant_of(plain["closes_at"]),
+            starts=plain["starts"],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +174,15 @@ class Plan:
             "job": self.job,
             "from_step": self.from_step,
             "again": [each.to_json() for each in self.again],
-            "then": [each.step for each in self.then],
+            "then": [each.to_json() for each in self.then],
             "keeps": list(self.keeps),
             "stays": dict(self.stays),
             "may_repeat": list(self.may_repeat),
             "locks": [each.to_json() for each in self.locks],
             "needs_force": self.needs_force,
             "undone": list(self.undone),
+            "max_attempts": self.max_attempts,
+            "timezone": self.timezone,
         }
 
     @classmethod
@@ -148,9 +194,16 @@ class Plan:
             job=plain["job"],
             from_step=plain["from_step"],
             again=tuple(map(Again.from_json, plain["again"])),
-            then=tuple(Then(step=name) for name in plain["then"]),
+            then=tuple(map(Then.from_json, plain["then"])),
             keeps=tuple(plain["keeps"]),
             stays={name: State(state) for name, state in plain["stays"].items()},
             undone=tuple(plain["undone"]),
             locks=tuple(Taken(each["key"], number_of(each["held_by"])) for each in plain["locks"]),
+            max_attempts=plain["max_attempts"],
+            timezone=plain["timezone"],
         )
+
+
+def effect_of(plain: str | None) -> Effect | None:
+    """What ``to_json`` gave of an effect."""
+    return None if plain is None else Effect(plain)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Right(StrEnum):
@@ -39,3 +41,20 @@ RIGHTS: Mapping[Role, frozenset[Right]] = {
 }
 EVERYWHERE = "*"
 """Stands for every workspace."""
+HOUSE = "GLOBAL"
+"""Where stands what concerns no workspace alone; it is none that one may choose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """What somebody may do somewhere from now on."""
+
+    user: str
+    role: str | None
+    """None: nothing, or nothing anywhere yet."""
+    workspace: str | None
+    """``*`` is every workspace; None: it is about none."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"user": self.user, "role": self.role, "workspace": self.workspace}

@@ -38,6 +38,7 @@ SAME = (
     "is_workflow",
     "is_item",
     "cancelling",
+    "cancelled_by",
     "acknowledged_by",
 )
 """What of a run JSON has as it is."""
@@ -62,7 +63,16 @@ class Run(Generic[R_co]):
     args: Mapping[str, Any] = field(default_factory=dict)
     result: Any = None
     """The result as plain JSON values; ``client.result`` gives it back typed."""
+    masked: tuple[str, ...] = ()
+    """What of it is not shown to who asked over HTTP, such as ``args.password``; there it has
+    three dots."""
+    veil: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The JSON Schema of the arguments where that calls some of them secret."""
+    reason: str = ""
+    """One line on why it stands as it does; empty when all is well."""
     error: Failure | None = None
+    """What has gone wrong with it, or with its last attempt; None where it only waits, or was ended
+    on purpose."""
     progress: Progress = field(default_factory=Progress)
     wait: Wait | None = None
     worker: str | None = None
@@ -94,12 +104,9 @@ class Run(Generic[R_co]):
     ended_at: datetime | None = None
     idle: float = 0.0
     """Seconds between its ends and when people let it go again; nobody was at work then."""
+    cancelled_by: str | None = None
+    """Who has ended it, where somebody did."""
     acknowledged_by: str | None = None
-
-    @property
-    def reason(self) -> str:
-        """One line on why it stands as it does; empty when all is well."""
-        return "" if self.error is None else self.error.in_line
 
     @property
     def of_step(self) -> bool:
@@ -137,7 +144,8 @@ class Run(Generic[R_co]):
         """What it does, where its state does not tell.
 
         ``compensating`` while its steps are undone, ``cancelling`` while a cancel waits to be
-        confirmed, ``running`` while the runs go that it is made of.
+        confirmed, ``running`` while the runs go that it is made of, ``retrying`` while it waits
+        for its next attempt.
         """
         if self.state.ended:
             return None
@@ -148,6 +156,8 @@ class Run(Generic[R_co]):
             return "cancelling"
         if waits is not None and waits.cause is WaitCause.CHILDREN:
             return "running"
+        if waits is not None and waits.cause is WaitCause.RETRY:
+            return "retrying"
         return None
 
     def to_json(self) -> dict[str, Any]:
@@ -199,6 +209,7 @@ class Run(Generic[R_co]):
             "claimed_at": stamp(self.claimed_at),
             "ended_at": stamp(self.ended_at),
             "idle": self.idle,
+            "cancelled_by": self.cancelled_by,
             "acknowledged_by": self.acknowledged_by,
         }
 
@@ -208,6 +219,7 @@ class Run(Generic[R_co]):
         trigger, progress = plain["trigger"], plain["progress"]
         return cls(
             **{name: plain[name] for name in SAME},
+            masked=tuple(plain.get("masked", ())),
             id=int(plain["id"]),
             state=State(plain["state"]),
             trigger=Trigger(
@@ -217,6 +229,7 @@ class Run(Generic[R_co]):
                 due_at=instant_of(trigger["due_at"]),
                 since=instant_of(trigger["since"]),
             ),
+            reason=plain["reason"] or "",
             error=Failure.from_json(plain["error"]) if plain["error"] else None,
             progress=Progress(percent=progress["percent"], message=progress["message"]),
             wait=Wait.from_json(plain["wait"]) if plain["wait"] else None,

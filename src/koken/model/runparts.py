@@ -46,6 +46,8 @@ class Failure:
     """The run that stood in the way, where one did."""
     open_undos: tuple[str, ...] = ()
     """What was to be undone after it, and is not."""
+    by: str = ""
+    """Who has cancelled it, where somebody did."""
 
     @property
     def in_line(self) -> str:
@@ -57,6 +59,12 @@ class Failure:
             line = f"{line}; failed: {', '.join(self.open_undos)}".removeprefix("; ")
         return line
 
+    @property
+    def is_error(self) -> bool:
+        """Whether something has gone wrong. Else it only says why its run waits, or was ended."""
+        said = self.type in ("", "Cancel", "Skip", "Snooze")
+        return not said or self.blocker is not None or bool(self.open_undos)
+
     def to_json(self) -> dict[str, Any]:
         """As plain values, without what is empty."""
         plain: dict[str, Any] = {"type": self.type, "message": self.message}
@@ -66,6 +74,8 @@ class Failure:
             plain["blocker"] = str(self.blocker)
         if self.open_undos:
             plain["open_undos"] = list(self.open_undos)
+        if self.by:
+            plain["by"] = self.by
         return plain
 
     @classmethod
@@ -78,6 +88,7 @@ class Failure:
             traceback=plain.get("traceback", ""),
             blocker=None if blocker is None else int(blocker),
             open_undos=tuple(plain.get("open_undos", ())),
+            by=plain.get("by", ""),
         )
 
 

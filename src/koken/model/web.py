@@ -8,21 +8,30 @@ from ipaddress import ip_network
 from typing import Any
 
 from koken.model.duration import seconds
-from koken.model.rights import EVERYWHERE, ROLES, Role
+from koken.model.rights import EVERYWHERE, HOUSE, ROLES, Role
 
+BODY_LIMIT = 1024 * 1024
+"""Bytes of a body that the API takes."""
 ANYBODY = "*"
 """Among ``roles``: everybody who is vouched for."""
 MASKED = (
     "password",
+    "passwords",
     "passwd",
+    "passphrase",
     "secret",
+    "secrets",
     "token",
     "api_key",
-    "apikey",
+    "api_keys",
+    "access_key",
     "authorization",
     "credential",
+    "credentials",
     "private_key",
+    "private_keys",
 )
+"""By these words the names of secrets are told; ``tokens`` are what is counted."""
 Roles = Mapping[str, Mapping[str, str]]
 """A claim's value or a name → workspace → role."""
 
@@ -46,7 +55,7 @@ class Web:
     issuer: str = ""
     """OpenID Connect: the address of who vouches for people."""
     client_id: str = ""
-    client_secret: str = ""
+    client_secret: str = field(default="", repr=False)
     scope: str = "openid profile email"
     """What the issuer is asked for; some want a word more to tell the groups of people."""
     claim: str = "groups"
@@ -54,7 +63,7 @@ class Web:
     roles: Roles = field(default_factory=dict)
     """For people whom a proxy or an issuer vouches for: group or name → workspace → role."""
     mask: tuple[str, ...] = MASKED
-    """Parts of the names of arguments whose values are never shown."""
+    """Words in the names of arguments whose values are never shown."""
 
     @property
     def vouched(self) -> bool:
@@ -111,6 +120,14 @@ def port(value: Any, key: str) -> int:
     return number
 
 
+def length(value: Any, key: str) -> float:
+    """A length of time that is more than none."""
+    found = seconds(value, name=key)
+    if not found:
+        raise ValueError(f"web: {key} is {value!r}; it is a length of time, such as 12h")
+    return found
+
+
 def texts(value: Any, key: str) -> tuple[str, ...]:
     """Several texts: a list, or one text with blanks between them."""
     found = value.split() if isinstance(value, str) else value
@@ -137,6 +154,8 @@ def roles(value: Any, key: str) -> Roles:
     found: dict[str, dict[str, str]] = {}
     for group, given in value.items():
         places = given if isinstance(given, Mapping) else {EVERYWHERE: given}
+        if HOUSE in places:
+            raise ValueError(f"web: {key}: {HOUSE} is no workspace that one may choose")
         for role in places.values():
             if role not in ROLES:
                 raise ValueError(f"web: {key}: {role!r} is no role; there are {', '.join(ROLES)}")
@@ -149,7 +168,7 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
     "port": port,
     "url": address,
     "hosts": texts,
-    "session": lambda value, key: seconds(value, name=key),
+    "session": length,
     "proxy_header": text,
     "proxy_trusted": networks,
     "issuer": address,

@@ -12,6 +12,7 @@ import ctypes
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import asyncpg
@@ -67,6 +68,12 @@ class Transaction:
     async def execute(self, text: str) -> None:
         """Several statements without arguments."""
         await self.connection.execute(in_schema(text, self.schema), timeout=self.deadline)
+
+
+LAST: ContextVar[Callable[[Transaction], Awaitable[None]] | None] = ContextVar("last", default=None)
+"""What each transaction in this context does last, before it is committed: it counts with the rest.
+
+A statement that stands alone has a transaction for it too; what only reads does without."""
 
 
 class Reader(Transaction):
@@ -174,12 +181,14 @@ class Database:
         return None
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Transaction]:
+    async def transaction(self, *, reads: bool = False) -> AsyncIterator[Transaction]:
         """A transaction: committed at the end, rolled back on an error."""
         async with self.session() as session:
             await session.execute(self.preamble())
             try:
                 yield session
+                if not reads and (last := LAST.get()) is not None:
+                    await last(session)
             except UNREACHABLE:
                 raise  # the session is given up, and the transaction with it
             except Exception:
@@ -194,8 +203,8 @@ class Database:
         Behind a pooler each goes into a transaction: only that is sure to stay with one server.
         ``reads``: what is sent changes nothing, so that it may be sent twice.
         """
-        single = alone and not self.pooled
-        async with self.session(reads=reads) if single else self.transaction() as tx:
+        single = alone and not self.pooled and (reads or LAST.get() is None)
+        async with self.session(reads=reads) if single else self.transaction(reads=reads) as tx:
             yield tx
 
     def preamble(self) -> str:

@@ -59,6 +59,8 @@ GONE = ("connection is closed", "another operation is")
 NAMED = re.compile(r'"([^"]+)"')
 DATA_CLASSES = ("22", "23", "54")
 """SQLSTATE classes: a value that cannot be, a key that is taken, more than fits."""
+VALUE_CLASSES = ("22", "54")
+"""Those of values alone: whether a key is taken is for our statements to see to."""
 CONFLICTS: dict[str, type[Conflict]] = {
     "KK408": Overlapping,
     "KK409": KeyConflict,
@@ -109,8 +111,21 @@ def translate(error: asyncpg.PostgresError) -> KokenError:
 
 def concerns_data(error: KokenError) -> bool:
     """Whether the database refused what it was given, so that trying again is of no use."""
-    code = str(getattr(error.__cause__, "sqlstate", ""))
+    code = sqlstate(error)
     return code[:2] in DATA_CLASSES or code.startswith("KK")
+
+
+def concerns_value(error: BaseException) -> bool:
+    """Whether a value is none that the database can read or hold, whatever else is the case."""
+    return sqlstate(error)[:2] in VALUE_CLASSES
+
+
+def sqlstate(error: BaseException) -> str:
+    """What PostgreSQL said beneath an error; empty where it was not asked."""
+    cause = error.__cause__
+    while cause is not None and not isinstance(cause, asyncpg.PostgresError):
+        cause = cause.__cause__
+    return str(getattr(cause, "sqlstate", None) or "")
 
 
 def by_code(code: str, message: str, detail: str | None) -> KokenError:

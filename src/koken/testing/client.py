@@ -24,8 +24,8 @@ from koken.testing import looks
 from koken.testing.cast import Raisable, Role
 from koken.testing.databases import Place
 from koken.testing.stage import Stage
-from koken.views import catalog, steps
-from koken.views.catalog import TickRow
+from koken.views import steps
+from koken.views.ticks import TickRow, of_job
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -189,7 +189,7 @@ class TestClient(Client):
         Raises ``NotFound`` for a job that was not worked for yet.
         """
         name = job.name if isinstance(job, Job) else job
-        found = catalog.ticks(
+        found = of_job(
             self.awaiting.link.views, name, workspace=self.awaiting.workspace, limit=MOST
         )
         return self.portal.call("ticks", found)[::-1]

@@ -43,6 +43,7 @@ def ended_run(
         trigger=Trigger(kind=TriggerKind.RUN),
         args=plain,
         result=result,
+        reason="" if error is None else error.in_line,
         error=error,
         logical_time=now,
         parent_id=1,

@@ -31,7 +31,7 @@ select u.id, u.name, u.issuer, u.created_at, u.created_by, u.signed_in_at, u.dis
  limit $3
 """
 TOKENS = """
-select t.id, t.name, t.hint, coalesce(w.name, '*') as workspace, t.scopes, t.created_at,
+select t.id, t.name, t.hint, coalesce(w.name, '*') as workspace, t.rights, t.created_at,
        t.created_by, t.expires_at, t.last_used_at, t.revoked_at, t.revoked_by,
        coalesce(t.expires_at <= koken.now(), false) as expired
   from koken.token t left join koken.workspace w on w.id = t.workspace_id
@@ -101,7 +101,7 @@ class TokenRow:
     """Its first characters."""
     workspace: str
     """``*`` is every workspace."""
-    scopes: tuple[str, ...]
+    rights: tuple[str, ...]
     created_at: datetime
     created_by: str
     expires_at: datetime | None
@@ -120,7 +120,7 @@ class TokenRow:
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
-        found = plain(self, scopes=list(self.scopes), standing=self.standing)
+        found = plain(self, rights=list(self.rights), standing=self.standing)
         del found["expired"]
         return found
 
@@ -183,7 +183,7 @@ async def tokens(
     ``after``: of the last of the page before, whether it was revoked, its name and its number.
     """
     found = await rows(db, TOKENS, names(workspaces), revoked, *after, limit)
-    return [TokenRow(**{**dict(row), "scopes": tuple(row["scopes"])}) for row in found]
+    return [TokenRow(**{**dict(row), "rights": tuple(row["rights"])}) for row in found]
 
 
 async def sessions(db: Database, user: str | None = None, *, limit: int = 200) -> list[SessionRow]:

@@ -50,7 +50,7 @@ select t.schedule_id, t.verdict, min(t.due_at) as due_at, max(t.until_at) as unt
 VERDICTS = {
     "started": Mark("✓", "started", "succeeded"),
     "skipped": Mark("–", "skipped", "skipped"),
-    "missed": Mark("◌", "missed", "retry"),
+    "missed": Mark("∅", "missed", "retry"),
     "failed": Mark(State.FAILED.glyph, "failed", "failed"),
 }
 PLANNED = Mark("○", "due", "planned")
@@ -115,7 +115,7 @@ def verdict(name: str) -> Mark:
 
 
 async def agenda(db: Database, *, workspace: str, now: datetime) -> Agenda:
-    """The strip of a workspace at ``now``."""
+    """The agenda of a workspace at ``now``."""
     begin = floor(now - BEHIND)
     async with reading(db) as session:
         found = await session.fetch_text(SCHEDULES, workspace, MOST_SCHEDULES)
@@ -127,7 +127,7 @@ async def agenda(db: Database, *, workspace: str, now: datetime) -> Agenda:
 def drawn(
     schedules: Sequence[Row], ticks: Sequence[Row], *, begin: datetime, now: datetime
 ) -> Agenda:
-    """The strip from the rows of schedules and ticks."""
+    """The agenda from the rows of schedules and ticks."""
     end = now + AHEAD
     jobs = {row["id"]: row["job"] for row in schedules}
     lines: dict[str, list[Due]] = {row["job"]: [] for row in schedules}

@@ -21,9 +21,15 @@ MOST = 500
 LONGEST, LONGEST_ITEM = 20_000, 1_000
 """Characters of a value, and of an item, that a page for people shows."""
 HANDLE = f"left(l.handle::text, {LONGEST_ITEM})"
-CHECKPOINT = (
-    "select c.key, {} as value, c.lease, c.at{} from koken.checkpoint c where c.run_id = $1"
-)
+CHECKPOINT = """
+select c.key, {} as value, c.lease, c.at, coalesce(q.answered_by, s.by) as by,
+       coalesce(q.answered_at, s.at) as came_at{}
+  from koken.checkpoint c
+  left join koken.question q on q.run_id = c.run_id and q.key = c.key
+  left join lateral (
+    select s.by, s.at from koken.signal s
+     where s.run_id = c.run_id and s.taken_by = c.key order by s.id limit 1) s on true
+ where c.run_id = $1"""
 CHECKPOINTS = f"""
 {CHECKPOINT.format("c.value::text", "")} and c.key > $2 order by c.key limit $3
 """
@@ -40,6 +46,10 @@ LEDGER = f"""{ITEM.format("l.item::text", "l.handle::text")}
 """
 FIRST_LEDGER = f"""{ITEM.format(f"left(l.item::text, {LONGEST_ITEM})", HANDLE)}
  order by (l.state = 'done'), l.key, l.no limit {MOST + 1}
+"""
+HAS = """
+select exists (select from koken.checkpoint c where c.run_id = $1) as checkpoints,
+       exists (select from koken.ledger l where l.run_id = $1) as ledger
 """
 SIGNALS = """
 select s.id, s.name, s.value::text as value, s.by, s.at, s.taken_by, s.refused from koken.signal s
@@ -58,6 +68,11 @@ class CheckpointRow:
     """Characters of the whole."""
     lease: int
     at: datetime
+    """When it was kept; of a wait, when that began."""
+    by: str | None
+    """Of a wait: who has answered, or sent the signal."""
+    came_at: datetime | None
+    """When they did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +108,12 @@ async def ledger(
     """Work elsewhere, a line for each item, by key and number."""
     found = await rows(db, LEDGER, run_id, *after, limit)
     return [plain(row, "item", "handle") for row in found]
+
+
+async def has(db: Database, run_id: int) -> tuple[bool, bool]:
+    """Whether its body has recorded anything, and whether it has work elsewhere."""
+    found = (await rows(db, HAS, run_id))[0]
+    return found["checkpoints"], found["ledger"]
 
 
 async def first_checkpoints(db: Database, run_id: int) -> list[CheckpointRow]:

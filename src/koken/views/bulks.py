@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from koken.errors import InvalidArguments, NotFound
-from koken.model.bulk import Bulk, BulkVerb, of_any
+from koken.model.bulk import VERBS, Bulk, BulkVerb, of_any
 from koken.model.run import Run
 from koken.model.states import State
 from koken.store.database import Database
@@ -16,6 +16,7 @@ from koken.views.pages import page
 from koken.views.query import Query, parse
 from koken.views.reading import reading, rows
 from koken.views.runs import THESE, run_of
+from koken.views.standings import FAILURES, GOING, GROUPS, OPEN, Standing
 
 MOST = 100_000
 """Runs in one bulk."""
@@ -27,6 +28,7 @@ STATES: Mapping[BulkVerb, Sequence[State]] = {
     "retry": (State.FAILED, State.CANCELLED, State.SKIPPED),
     "cancel": tuple(state for state in State if not state.ended),
     "skip": (State.FAILED,),
+    "acknowledge": (State.FAILED,),
 }
 """In which states a run is one that it can be done to."""
 OF_STEPS = (
@@ -34,12 +36,16 @@ OF_STEPS = (
 )
 BULKS = """
 select b.id, b.verb, b.query, b.rate, b.by, b.reason, b.state, b.stopped_reason, b.created_at,
-       b.finished_at, m.total, m.done, m.refused, m.failed_again
+       b.finished_at, m.total, m.done, m.refused, m.going, m.recovered, m.failed_again
   from koken.bulk b
   join koken.workspace w on w.id = b.workspace_id
   join lateral (
     select count(*) as total, count(*) filter (where x.refusal is not null) as refused,
            count(*) filter (where x.at is not null and x.refusal is null) as done,
+           count(*) filter (where x.at is not null and x.refusal is null and r.id is not null
+                                and r.finished_at is null) as going,
+           count(*) filter (where x.at is not null and x.refusal is null and r.state = 'succeeded'
+                                and b.verb = 'retry') as recovered,
            count(*) filter (where x.at is not null and x.refusal is null and r.state = 'failed'
                                 and b.verb = 'retry') as failed_again
       from koken.bulk_run x left join koken.run r on r.id = x.run_id
@@ -97,6 +103,33 @@ def narrow(query: Query, verb: BulkVerb) -> None:
     query.runs.add("r.state = any({}::text[])", [state.value for state in STATES[verb]])
     if verb == "skip":
         query.runs.add(OF_STEPS)
+    elif verb == "acknowledge":
+        query.runs.add(OPEN)
+
+
+def applies(verb: BulkVerb, run: Run[Any]) -> bool:
+    """Whether it could be done to a run."""
+    if run.state not in STATES[verb] or (verb == "skip" and not run.is_workflow):
+        return False
+    return verb != "acknowledge" or run.acknowledged_by is None
+
+
+def possible(text: str, states: Collection[Standing]) -> list[BulkVerb]:
+    """What could be done to runs that match a query, of which some stand so."""
+    wanted = parse(text).states
+    found = {each for each in states if all(is_one(each, words) for words in wanted)}
+    return [verb for verb in VERBS if any(could(verb, each) for each in found)]
+
+
+def is_one(standing: Standing, words: Collection[str]) -> bool:
+    """Whether runs that stand so may be what ``state:`` asks for by one of these words."""
+    named = standing in words or any(standing in GROUPS.get(word, ()) for word in words)
+    return named or (standing is Standing.FAILED and not FAILURES.keys().isdisjoint(words))
+
+
+def could(verb: BulkVerb, standing: Standing) -> bool:
+    """Whether it could be done to runs that stand so."""
+    return bool({standing.value, *GOING.get(standing, ())} & set(STATES[verb]))
 
 
 async def bulks(

@@ -12,20 +12,21 @@ from koken.store.database import Database
 from koken.views.reading import rows
 
 DOOR_KEY = "select key from koken.door_key"
-WORKSPACES = "select name from koken.workspace"
+WORKSPACES = "select name from koken.workspace where id <> 2"
 CREDENTIALS = """
 select exists (select from koken.user)
     or exists (select from koken.token where revoked_at is null) as given
 """
 TOKEN = """
-select t.id, t.name, t.scopes, t.expires_at, coalesce(w.name, '*') as workspace
+select t.id, t.name, t.rights, t.expires_at, coalesce(w.name, '*') as workspace
   from koken.token t left join koken.workspace w on w.id = t.workspace_id
  where t.hash = $1 and t.revoked_at is null
    and (t.expires_at is null or t.expires_at > koken.now())
    and (t.workspace_id is null or w.id is not null)
 """
 SESSION = """
-select u.id as user_id, u.name, s.seen_at < koken.now() - interval '1 minute' as long_unseen,
+select u.id as user_id, u.name, s.expires_at,
+       s.seen_at < koken.now() - interval '1 minute' as long_unseen,
        (select json_object_agg(coalesce(w.name, '*'), m.role)
           from koken.membership m left join koken.workspace w on w.id = m.workspace_id
          where m.user_id = u.id and (m.workspace_id is null or w.id is not null))::text as roles
@@ -46,7 +47,7 @@ class Token:
     name: str
     workspace: str
     """``*`` is every workspace."""
-    scopes: tuple[str, ...]
+    rights: tuple[str, ...]
     expires_at: datetime | None
 
 
@@ -57,6 +58,7 @@ class Session:
     user_id: int
     name: str
     """Whose it is."""
+    expires_at: datetime
     roles: Mapping[str, str]
     long_unseen: bool
     """Whether more than a minute has passed since it was written down that they were here."""
@@ -78,7 +80,7 @@ async def door_key(db: Database) -> bytes:
 
 
 async def workspaces(db: Database) -> frozenset[str]:
-    """The names of all workspaces."""
+    """The names of all workspaces that one may choose."""
     return frozenset(row["name"] for row in await rows(db, WORKSPACES))
 
 
@@ -90,7 +92,7 @@ async def credentials_given(db: Database) -> bool:
 async def token(db: Database, digest: bytes) -> Token | None:
     """The token with this hash, if it is good."""
     for row in await rows(db, TOKEN, digest):
-        return Token(**{**dict(row), "scopes": tuple(row["scopes"])})
+        return Token(**{**dict(row), "rights": tuple(row["rights"])})
     return None
 
 
@@ -100,6 +102,7 @@ async def session(db: Database, digest: bytes) -> Session | None:
         return Session(
             user_id=row["user_id"],
             name=row["name"],
+            expires_at=row["expires_at"],
             roles=json.loads(row["roles"] or "{}"),
             long_unseen=row["long_unseen"],
         )

@@ -9,7 +9,7 @@ from datetime import datetime, tzinfo
 from koken.model.states import State
 from koken.views.drawingfold import Fold, chains, layers, stems, tally, twins
 from koken.views.drawinglanes import Lanes, Line
-from koken.views.drawingnet import net_of
+from koken.views.drawingnet import Net, net_of
 from koken.views.graph import Graph, Node
 
 Piece = tuple[str, str]
@@ -39,16 +39,18 @@ class Drawing:
 
 def draw(graph: Graph, zone: tzinfo | None = None) -> Drawing:
     """The picture of a graph; times of day are told in ``zone``."""
-    shown, lines = graph, attempted(graph)
+    net = net_of(graph)
+    lines = attempted(net)
     for fold, keep in FOLDS:
         if fits(lines):
             break
-        shown = fold(shown, keep)
-        lines = attempted(shown)
-    lines = lines or Lanes(net_of(shown)).draw()
-    names = {node.name for node in shown.nodes}
-    hidden = [node for node in graph.nodes if node.name not in names and node.mark.look == "failed"]
-    conditions = {edge.target: edge.label for edge in shown.edges if edge.label}
+        net = fold(net, keep)
+        lines = attempted(net)
+    lines = lines or Lanes(net).draw()
+    hidden = [
+        node for node in graph.nodes if node.name not in net.nodes and node.mark.look == "failed"
+    ]
+    conditions = {edge.target: edge.label for edge in net.edges.values() if edge.label}
     return Drawing(
         lines=Writer(lines, conditions, zone).write(),
         hidden=hidden[:TOLD],
@@ -56,9 +58,9 @@ def draw(graph: Graph, zone: tzinfo | None = None) -> Drawing:
     )
 
 
-def attempted(graph: Graph) -> list[Line]:
+def attempted(net: Net) -> list[Line]:
     """The lines of a graph; none where it has far too many steps."""
-    return Lanes(net_of(graph)).draw() if len(graph.nodes) <= MOST else []
+    return Lanes(net).draw() if len(net.nodes) <= MOST else []
 
 
 def fits(lines: Sequence[Line]) -> bool:
@@ -118,6 +120,7 @@ class Writer:
             (f"starts {node.starts}" if starts else "", "dim"),
             (f"→ {node.child}" if node.child and node.child not in node.reason else "", "dim"),
             (node.detail, "dim"),
+            (f"lock {node.lock}" if node.lock else "", "dim"),
             (held(node, self.zone), "dim"),
             (node.reason, node.mark.look if node.state is State.FAILED else "dim"),
         ]

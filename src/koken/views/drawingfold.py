@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from koken.views.drawingnet import Net, by_needs, net_of
-from koken.views.graph import Edge, Graph, Node
+from koken.views.graph import Edge, Node
 from koken.views.marks import Mark
 
 TELLING = (
@@ -22,7 +22,7 @@ MORE = " more like "
 STEM = re.compile(r"[\W_]*\d+$")
 Groups = Mapping[str, Sequence[str]]
 """What a group is called, and the names of its steps."""
-Fold = Callable[[Graph, int], Graph]
+Fold = Callable[[Net, int], Net]
 
 
 def telling(node: Node) -> int:
@@ -44,11 +44,14 @@ def size(node: Node) -> int:
     return sum(number for _, number in node.tally) or 1
 
 
-def merged(graph: Graph, groups: Groups) -> Graph:
+def merged(net: Net, groups: Groups) -> Net:
     """The graph with one node for each group, in the place of its first step.
 
     Groups that somebody has unfolded stay as they are, and so do their steps in other groups.
     """
+    if not groups:
+        return net
+    graph = net.graph
     kept = graph.kept.union(*(groups[name] for name in graph.unfolded if name in groups))
     groups = {name: found for name, found in groups.items() if kept.isdisjoint(found)}
     group_of = {name: group for group, members in groups.items() for name in members}
@@ -69,11 +72,16 @@ def merged(graph: Graph, groups: Groups) -> Graph:
         target = group_of.get(edge.target, edge.target)
         if source == target:
             continue
+        if source == edge.source and target == edge.target:
+            edges[source, target] = edge
+            continue
         before = edges.get((source, target))
         hard = edge.hard or (before is not None and before.hard)
         label = edge.label if before is None or before.label == edge.label else ""
         edges[source, target] = Edge(source=source, target=target, label=label, hard=hard)
-    return replace(graph, nodes=tuple(nodes.values()), edges=tuple(edges.values()), kept=kept)
+    return net_of(
+        replace(graph, nodes=tuple(nodes.values()), edges=tuple(edges.values()), kept=kept)
+    )
 
 
 def more(net: Net, members: Sequence[str]) -> str:
@@ -82,9 +90,8 @@ def more(net: Net, members: Sequence[str]) -> str:
     return f"… {number:,}{MORE}{members[0].partition(MORE)[2] or members[0]}"
 
 
-def twins(graph: Graph, keep: int) -> Graph:
+def twins(net: Net, keep: int) -> Net:
     """Of steps with the same needs and followers ``keep`` stay, the telling ones first."""
-    net = net_of(graph)
     alike: dict[tuple[frozenset[str], frozenset[str]], list[str]] = defaultdict(list)
     for name in net.nodes:
         alike[frozenset(net.needs[name]), frozenset(net.followers[name])].append(name)
@@ -95,12 +102,11 @@ def twins(graph: Graph, keep: int) -> Graph:
             left = set(order[keep:])
             members = [name for name in names if name in left]
             groups[more(net, members)] = members
-    return merged(graph, groups)
+    return merged(net, groups)
 
 
-def chains(graph: Graph, keep: int) -> Graph:
+def chains(net: Net, keep: int) -> Net:
     """Of steps that follow one another the first and last ``keep`` stay, and the telling ones."""
-    net = net_of(graph)
     groups: dict[str, list[str]] = {}
     for chain in chains_of(net):
         if len(chain) <= 2 * keep + 1:
@@ -114,7 +120,7 @@ def chains(graph: Graph, keep: int) -> Graph:
             if len(part) > 1:
                 groups[more(net, part)] = part
             part = []
-    return merged(graph, groups)
+    return merged(net, groups)
 
 
 def chains_of(net: Net) -> list[list[str]]:
@@ -133,19 +139,18 @@ def chains_of(net: Net) -> list[list[str]]:
     return found
 
 
-def stems(graph: Graph, keep: int) -> Graph:
+def stems(net: Net, keep: int) -> Net:
     """More than ``keep`` steps of a layer whose names differ by a number at the end become one."""
-    return by_layer(graph, keep, lambda name: STEM.sub("", name) or name, "{stem} × {number:,}")
+    return by_layer(net, keep, lambda name: STEM.sub("", name) or name, "{stem} × {number:,}")
 
 
-def layers(graph: Graph, keep: int) -> Graph:
+def layers(net: Net, keep: int) -> Net:
     """More than ``keep`` steps of a layer become one."""
-    return by_layer(graph, keep, lambda _: "", "{number:,} steps")
+    return by_layer(net, keep, lambda _: "", "{number:,} steps")
 
 
-def by_layer(graph: Graph, keep: int, stem_of: Callable[[str], str], called: str) -> Graph:
+def by_layer(net: Net, keep: int, stem_of: Callable[[str], str], called: str) -> Net:
     """Steps of one layer and one stem as one."""
-    net = net_of(graph)
     groups: dict[str, list[str]] = {}
     for level, layer in enumerate(net.layers):
         alike: dict[str, list[str]] = defaultdict(list)
@@ -158,4 +163,4 @@ def by_layer(graph: Graph, keep: int, stem_of: Callable[[str], str], called: str
                 groups[f"{name}, layer {level + 1}" if name in groups or not stem else name] = (
                     members
                 )
-    return merged(graph, groups)
+    return merged(net, groups)

@@ -12,6 +12,7 @@ from koken.views.graph import Edge, Graph, Node
 class Net:
     """A graph with its neighbourhoods at hand. Names stand for steps."""
 
+    graph: Graph
     nodes: Mapping[str, Node]
     needs: Mapping[str, list[str]]
     followers: Mapping[str, list[str]]
@@ -37,7 +38,7 @@ def net_of(graph: Graph) -> Net:
         needs[edge.target].append(edge.source)
         followers[edge.source].append(edge.target)
     edges = {(edge.source, edge.target): edge for edge in graph.edges}
-    net = Net(nodes, needs, followers, edges)
+    net = Net(graph, nodes, needs, followers, edges)
     for name in by_needs(net, nodes):
         net.levels[name] = 1 + max((net.levels[need] for need in needs[name]), default=-1)
     return net

@@ -54,12 +54,11 @@ def part(graph: Graph, zone: tzinfo | None = None, *, leads: Leads) -> str:
 def folded(graph: Graph, *, of_page: bool = False) -> Net:
     """What of a graph is drawn."""
     fits = readable if of_page else drawable
-    shown, net = graph, net_of(graph)
+    net = net_of(graph)
     for fold, keep in FOLDS_OF_PAGE if of_page else FOLDS:
-        if fits(net, shown.kept):
+        if fits(net, net.graph.kept):
             break
-        shown = fold(shown, keep)
-        net = net_of(shown)
+        net = fold(net, keep)
     return net
 
 
@@ -121,6 +120,7 @@ class Picture:
         """What stands below the name."""
         found = [word(node), far(node), held(node, self.zone)]
         if not node.tally:
+            found.append(f"lock {node.lock}" if node.lock else "")
             found.append(f"each of {node.spreads}" if node.spreads and not node.items else "")
             found.append(f"join {node.join}" if node.join else "")
             found.append(f"starts {node.starts}" if node.starts and not node.child else "")

@@ -11,7 +11,8 @@ from typing import Any
 
 from koken.errors import InvalidArguments
 from koken.model.codec import ODD
-from koken.views.query import WORD, before, is_id, moment, refused, unquoted
+from koken.views.moments import before, moment
+from koken.views.query import WORD, is_id, refused, unquoted, values
 
 WORDS = ("verb", "by", "job", "run", "since", "until")
 
@@ -29,14 +30,15 @@ def parse(text: str, now: datetime | None = None) -> dict[str, Any]:
         elif not value:
             raise refused(word, "needs a value, such as verb:cancel")
         else:
-            found[word] = read(word, unquoted(value), now or datetime.now(UTC))
+            found[word] = read(word, value, now or datetime.now(UTC))
     return {**found, "text": " ".join(bare)} if bare else found
 
 
 def read(word: str, value: str, now: datetime) -> Any:
-    """The value of one word."""
+    """The value of one word, as it is written."""
     if word in ("verb", "by", "job"):
-        return value.split(",")
+        return values(value)
+    value = unquoted(value)
     if word == "run":
         if not is_id(value):
             raise refused("run", f"{value!r} is no run's number")

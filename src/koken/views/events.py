@@ -24,15 +24,17 @@ select * from (
 OF_RUN_FROM = f"""
 select {COLUMNS} from koken.event e where e.run_id = $1 and e.id > $3 order by e.id limit $2
 """
-# What concerns no workspace alone: a job or a queue that all of them use is everybody's business.
+# What concerns no workspace alone: a job or a queue that all of them use is everybody's business,
+# the rest is told with ``common`` alone, whatever workspace is named.
 OF_WORKSPACE = """
 select x.id, x.at, x.verb, x.by, x.reason, x.detail::text as detail, x.run_id, w.name as workspace,
        j.name as job
   from ((select e.* from koken.event e
-          where e.workspace_id = {workspace} and {where} order by e.id desc limit {limit})
+          where e.workspace_id = {workspace} and e.workspace_id <> 2 and {where}
+          order by e.id desc limit {limit})
         union all
         (select e.* from koken.event e
-          where e.workspace_id = 2 and {workspace} <> 2 and {house} and {where}
+          where e.workspace_id = 2 and {common} and {where}
           order by e.id desc limit {limit})) x
   join koken.workspace w on w.id = x.workspace_id
   left join koken.job j on j.id = x.job_id
@@ -112,12 +114,12 @@ async def of_workspace(
     text: str = "",
     since: datetime | None = None,
     until: datetime | None = None,
-    house: bool = False,
+    common: bool = False,
 ) -> list[PlacedEvent]:
     """What was done in a workspace, newest first; ``before``: where the last page ended.
 
-    Several values of one kind are alternatives; ``text`` is looked for in the reason. ``house``:
-    also what concerns the whole house, beside the jobs and queues that all workspaces share.
+    Several values of one kind are alternatives; ``text`` is looked for in the reason. ``common``:
+    also what concerns no workspace alone, beside the jobs and queues that all workspaces share.
     """
     where = Conditions()
     if before is not None:
@@ -147,7 +149,7 @@ async def of_workspace(
         statement = OF_WORKSPACE.format(
             workspace=place[0]["id"],
             where=where.text,
-            house="true" if house else SHARED,
+            common="true" if common else SHARED,
             limit=min(limit, MOST),
         )
         found = await session.fetch_text(statement, *where.parameters)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from koken.model.run import Run
-from koken.model.states import State
 from koken.store.database import Database, Transaction
 from koken.views.pages import between, newest, placed
-from koken.views.query import LARGEST_ID, parse, without
+from koken.views.query import LARGEST_ID, parse
 from koken.views.reading import reading
 from koken.views.runs import THESE, run_of
+from koken.views.standings import STANDING, Standing
 
 LOOKED = 10_000
 """Of so many of the newest runs states are counted."""
@@ -20,9 +20,10 @@ APART = 4
 """Jobs whose runs are counted one by one; of more together."""
 REACH = 100_000
 """Numbers that are looked through at once for runs that match."""
-STATES = """
-select r.state, count(*) as seen, count(*) filter (where {where}) as n
-  from ({newest}) r
+STATES = f"""
+select {STANDING} as standing, count(*) as seen, count(*) filter (where {{where}}) as n,
+       count(*) filter (where {{whole}}) as matching
+  from ({{newest}}) r
  group by 1
 """
 LAST = "select coalesce(max(id), 0) as id from koken.run"
@@ -31,9 +32,12 @@ PAUSED = "select q.name from koken.queue q where q.paused_at is not null"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facets:
-    """How many runs match, whatever a query says of their state."""
+    """How many runs match."""
 
-    states: Mapping[State, int]
+    states: Mapping[Standing, int]
+    """By how they stand, whatever the query says of that."""
+    matching: int
+    """With what it says of that."""
     whole: bool
     """Whether all runs were looked at, and not only the newest."""
 
@@ -59,10 +63,10 @@ async def facets(db: Database, text: str, *, workspace: str) -> Facets:
 
 async def facets_in(session: Transaction, text: str, *, workspace: str) -> Facets:
     """As ``facets``."""
-    query = parse(without(text, "state"))
+    query = parse(text)
     place = await placed(session, query, workspace)
     if place is None or place.jobs == ():
-        return Facets(states={}, whole=True)
+        return Facets(states={}, matching=0, whole=True)
     low, high = await between(session, query, place.now)
     jobs, cut = place.jobs, False
     where = f"r.workspace_id = {place.workspace} and r.parent_id is null and r.id < {high}"
@@ -72,10 +76,11 @@ async def facets_in(session: Transaction, text: str, *, workspace: str) -> Facet
         jobs, cut = None, last["id"] - REACH > low
         low = max(low, last["id"] - REACH)
     some = newest(f"{where} and r.id > {low}", jobs, LOOKED, "r.*")
-    counted = STATES.format(newest=some, where=query.runs.text)
+    counted = STATES.format(newest=some, where=query.runs.text, whole=query.text)
     rows = await session.fetch_text(counted, *query.runs.parameters)
     return Facets(
-        states={State(row["state"]): row["n"] for row in rows if row["n"]},
+        states={Standing(row["standing"]): row["n"] for row in rows if row["n"]},
+        matching=sum(row["matching"] for row in rows),
         whole=not cut and sum(row["seen"] for row in rows) < LOOKED,
     )
 
@@ -96,7 +101,7 @@ async def page_in(
 ) -> Page:
     """As ``page``."""
     query = parse(text)
-    narrowed = bool(query.runs.clauses)
+    narrowed = query.narrowed
     place = await placed(session, query, workspace)
     if place is None or place.jobs == ():
         return Page(runs=[], older=None, looked_from=None, paused=frozenset())
@@ -107,7 +112,7 @@ async def page_in(
     cut = narrowed and reach > low
     where = (
         f"r.workspace_id = {place.workspace} and r.parent_id is null"
-        f" and r.id > {reach if cut else low} and r.id < {high} and {query.runs.text}"
+        f" and r.id > {reach if cut else low} and r.id < {high} and {query.text}"
     )
     text = newest(where, place.jobs, limit + 1)
     ids = [row["id"] for row in await session.fetch_text(text, *query.runs.parameters)]

@@ -11,9 +11,10 @@ from koken.config import Config
 from koken.model.logdays import DAYS_AHEAD, partition
 from koken.store import migrate
 from koken.store.migrate import Standing
+from koken.views.clocks import roughly
 from koken.views.floor import QueueRow, WorkerRow
 from koken.views.health import Holder, LogFacts, RunFacts, ServerFacts
-from koken.views.words import capped, counted, roughly
+from koken.views.words import capped, counted
 
 OLDEST, NEWEST = 14, 18
 """Major versions of PostgreSQL that are tested."""
@@ -164,7 +165,11 @@ def taken(row: QueueRow) -> str:
     """That a queue is full, in a sentence."""
     many = f"All {row.slots} slots of queue {row.name} are"
     told = many if row.slots > 1 else f"The one slot of queue {row.name} is"
-    return f"{told} taken; {capped(row.ready)} ready."
+    if row.stuck_for is not None:
+        told += f" taken, and for {roughly(row.stuck_for)} none has come free"
+    else:
+        told += " taken"
+    return f"{told}; {capped(row.ready)} ready."
 
 
 def of_holders(found: Sequence[Holder]) -> list[Finding]:

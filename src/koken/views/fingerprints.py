@@ -6,10 +6,13 @@ one by one, level by level, and of the rest what their parents count.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from koken.store.database import Transaction
 
+MARK = re.compile(r"[0-9a-f]{32}")
+"""What a fingerprint looks like."""
 TREE_MOST = 2000
 COMMITTED = "select pg_current_snapshot()::text as mark"
 """Moves with every commit on the server that has written something, and with nothing else."""
@@ -118,7 +121,7 @@ select md5(row(
   (select sum(hashtextextended(row(m.user_id, m.workspace_id, m.role)::text, 0))
      from koken.membership m),
   (select sum(hashtextextended(s.hash::text, 0)) from koken.session s),
-  (select sum(hashtextextended(row(t.id, t.workspace_id, t.scopes, t.expires_at)::text, 0))
+  (select sum(hashtextextended(row(t.id, t.workspace_id, t.rights, t.expires_at)::text, 0))
      from koken.token t where t.revoked_at is null))::text) as mark
 """
 

@@ -16,8 +16,10 @@ from koken.views.reading import reading, rows
 QUEUES = """
 select q.name, q.paused_at, q.paused_by, q.pause_reason, q.max_running, q.rate, q.burst,
        n.slots, c.running, c.ready,
-       n.slots > 0 and n.slots <= (select count(*) from (select from koken.run r
-          where r.queue_id = q.id and r.state = 'running' limit n.slots) x) as busy
+       (select case when n.slots > 0 and count(*) >= n.slots
+                    then extract(epoch from koken.now() - max(x.claimed_at))::float8 end
+          from (select r.claimed_at from koken.run r
+                 where r.queue_id = q.id and r.state = 'running' limit 1001) x) as taken_for
   from koken.queue q
  cross join lateral (
    select coalesce(sum((k.queues ->> q.name)::int), 0) as slots from koken.worker k
@@ -50,6 +52,8 @@ select r.worker_id, r.id as run_id, coalesce(r.root_id, r.id) as root_id, j.name
  order by r.worker_id, r.id
  limit 10001
 """
+TELLING = 60.0
+"""Seconds from which on it is told for how long no slot has come free."""
 ANYWHERE = "true"
 HERE = "r.workspace_id = (select w.id from koken.workspace w where w.name = ${})"
 
@@ -68,17 +72,24 @@ class QueueRow:
     paused_at: datetime | None
     paused_by: str | None
     pause_reason: str | None
-    busy: bool = False
-    """Whether all slots are taken, by whomever."""
+    taken_for: float | None = None
+    """For how many seconds no slot has been free, whoever has them; None where one is."""
 
     @property
     def full(self) -> bool:
         """Whether runs wait while all slots are taken."""
-        return self.ready > 0 and (self.busy or 0 < self.slots <= self.running)
+        return self.ready > 0 and (self.taken_for is not None or 0 < self.slots <= self.running)
+
+    @property
+    def stuck_for(self) -> float | None:
+        """For how many seconds runs have waited for a slot to come free, where it is long enough to
+        be told."""
+        long = self.full and self.taken_for is not None and self.taken_for >= TELLING
+        return self.taken_for if long else None
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
-        plain = {name: getattr(self, name) for name in self.__slots__ if name != "busy"}
+        plain = {name: getattr(self, name) for name in self.__slots__}
         plain["full"] = self.full
         plain["limit"] = plain.pop("max_running")
         plain["paused_at"] = stamp(self.paused_at)

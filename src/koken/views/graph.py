@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -18,7 +18,8 @@ from koken.store.database import Database
 from koken.views import marks
 from koken.views.reading import reading
 from koken.views.reading import rows as fetched
-from koken.views.steps import NOT_STARTED, WAITING, StepRow, declared_in, gate_of, rows_in, specs
+from koken.views.steprows import NOT_STARTED, WAITING, StepRow, gate_of
+from koken.views.steps import declared_in, rows_in, specs
 
 CURRENT = """
 select v.number as version, (v.spec -> 'steps')::text as steps, v.max_attempts
@@ -45,6 +46,8 @@ class Node:
     """What holds it back, as it is declared: ``gate 30 4 * * *``."""
     until: datetime | None = None
     """Until when it is held."""
+    lock: str = ""
+    """The lock that it wants or has, as it is declared."""
     starts: str = ""
     """The job that it starts."""
     spreads: str = ""
@@ -163,7 +166,7 @@ def graph_of_rows(run: Run[Any], declared: Sequence[StepSpec], rows: Sequence[St
     if not declared and not any(row.recorded for row in rows):
         return Graph(title=title, nodes=(alone(run),), edges=())
     if not declared:
-        nodes = tuple(replace(at_hand(row), name=name) for name, row in unlike(rows).items())
+        nodes = tuple(at_hand(row, name=name) for name, row in unlike(rows).items())
         pairs = pairwise(nodes)
         edges = tuple(Edge(source=one.name, target=other.name) for one, other in pairs)
         return Graph(title=title, nodes=nodes, edges=edges)
@@ -193,6 +196,7 @@ def planned(spec: StepSpec) -> Node:
         name=spec.name,
         max_attempts=spec.max_attempts,
         gate=gate_of(spec),
+        lock=spec.lock.key if spec.lock else "",
         starts=spec.job or "",
         spreads=spec.each.source if spec.each else "",
         when="" if asked(spec) else spec.when,
@@ -202,21 +206,22 @@ def planned(spec: StepSpec) -> Node:
 
 def standing(spec: StepSpec, row: StepRow) -> Node:
     """A step of a run."""
-    shape = planned(spec)
-    return replace(
-        at_hand(row),
+    ended = row.state is not None and row.state.ended
+    return at_hand(
+        row,
+        name=row.name,
         gate=row.gate if row.code in (NOT_STARTED, WAITING) else "",
-        starts=shape.starts,
-        spreads=shape.spreads,
-        when=shape.when,
-        join=shape.join,
+        lock=spec.lock.key if spec.lock and not ended else "",
+        starts=spec.job or "",
+        spreads=spec.each.source if spec.each else "",
+        when="" if asked(spec) else spec.when,
+        join="" if spec.join is Join.ALL_SUCCEEDED else spec.join.value,
     )
 
 
-def at_hand(row: StepRow) -> Node:
-    """A step by what is known of it."""
+def at_hand(row: StepRow, **declared: Any) -> Node:
+    """A step by its name, by what else is declared of it, and by what is known of it."""
     return Node(
-        name=row.name,
         run_id=row.run_id,
         state=row.state,
         mark=row.mark,
@@ -226,8 +231,9 @@ def at_hand(row: StepRow) -> Node:
         reason=row.reason,
         until=row.held_until,
         child=row.child.called if row.child else "",
-        detail=row.detail,
+        detail=row.detail if row.kept_from is None else "kept, not run again",
         tried_again=row.tried_again,
+        **declared,
     )
 
 

@@ -1,4 +1,4 @@
-"""What needs a hand: failures that nobody has closed, questions, what is late, what is stuck.
+"""What needs a hand: failures that nobody has acknowledged, questions, what is late, what is lost.
 
 Each statement finds its rows by an index made for it and stops after a few: none counts all runs.
 """
@@ -8,31 +8,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Generic, TypeVar
 
 from koken.store.database import Row, Transaction
 from koken.views.lateness import LATE
 
 MOST = 20
 """Lines of one kind."""
+COUNTED = 1001
+"""As far as things of one kind are counted; so many stand for more."""
+T = TypeVar("T")
 SLOW = 1.5
 """A run is late that takes so many times what all but a few of its job's runs took."""
 LONG = 3600.0
 """Seconds from which on a lock, and a key of a run, is held for long."""
-# The newest open failure of each job; then, of the newest of these, what there is to tell.
+# The open failure of each job that ended last; then, of the last of these, what there is to tell.
 FAILED = """
 with here as materialized (select w.id from koken.workspace w where w.name = $1),
 latest as materialized (
-  select l.id, j.id as job_id
+  select l.id, l.finished_at, j.id as job_id
     from here, koken.job j cross join lateral (
-      select o.id, o.state from (
-        select r.id, r.state from koken.run r
-         where r.workspace_id = (select id from here) and r.job_id = j.id
-           and r.state in ('failed', 'cancelled') and r.acknowledged_at is null
-           and r.parent_id is null
-         order by r.workspace_id desc, r.job_id desc, r.id desc limit 200) o
-       where o.state = 'failed' order by o.id desc limit 1) l
+      select r.id, r.finished_at from koken.run r
+       where r.workspace_id = (select id from here) and r.job_id = j.id
+         and r.state = 'failed' and r.acknowledged_at is null and r.parent_id is null
+       order by r.workspace_id desc, r.job_id desc, r.finished_at desc, r.id desc limit 1) l
    where j.workspace_id in (2, here.id)),
-told as (select *, count(*) over () as jobs from latest order by id desc limit $2)
+told as (select *, count(*) over () as jobs from latest order by finished_at desc, id desc limit $2)
 select t.id as run_id, j.name as job, r.error ->> 'type' as error_type,
        left(r.error ->> 'message', 300) as error,
        r.error -> 'open_undos' is not null as undo_failed,
@@ -52,10 +53,9 @@ select t.id as run_id, j.name as job, r.error ->> 'type' as error_type,
    select count(*) as n from (
      select from koken.run o
       where o.workspace_id = r.workspace_id and o.job_id = r.job_id
-        and o.state in ('failed', 'cancelled') and o.acknowledged_at is null
-        and o.parent_id is null and o.state = 'failed'
+        and o.state = 'failed' and o.acknowledged_at is null and o.parent_id is null
       limit 1001) x) n
- order by t.id desc
+ order by t.finished_at desc, t.id desc
 """
 UNDOING = """
 select r.id as run_id, j.name as job, c.step, c.attempt, left(c.error ->> 'message', 300) as error,
@@ -131,32 +131,25 @@ select r.id as run_id, coalesce(r.root_id, r.id) as root_id, j.name as job, r.st
  order by r.id
  limit $2
 """
-STUCK_QUEUES = """
-select q.name as queue, q.paused_at, q.paused_by, q.pause_reason, f.since, n.n as count
-  from koken.queue q
- cross join lateral (
-   select r.created_at as since from koken.run r
-    where r.queue_id = q.id and r.state = 'ready'
-      and r.workspace_id = (select w.id from koken.workspace w where w.name = $1)
-    order by r.rank, r.id limit 1) f
- cross join lateral (
-   select count(*) as n from (
-     select from koken.run r
-      where r.queue_id = q.id and r.state = 'ready'
-        and r.workspace_id = (select w.id from koken.workspace w where w.name = $1)
-      limit 1001) x) n
- where q.paused_at is not null
-    or not exists (select from koken.worker k
-                    where k.lost_at is null and k.cleared_at is null and k.draining_at is null
-                      and k.queues ? q.name)
- order by f.since
- limit $2
-"""
+
+
+@dataclass(frozen=True, slots=True)
+class Some(Generic[T]):
+    """Things of one kind that need a hand: the first of them, and how many there are."""
+
+    first: Sequence[T]
+    total: int
+    """1,001 stands for more."""
+
+
+def some(found: Sequence[T]) -> Some[T]:
+    """Things that were read as far as they are counted."""
+    return Some(found[:MOST], len(found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The newest open failure of a job."""
+    """The open failure of a job that ended last: a run that was retried may be an old one."""
 
     run_id: int
     job: str
@@ -216,18 +209,6 @@ class LostRun:
     since: datetime | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StuckQueue:
-    """A queue in which runs wait that nobody takes: it is paused, or no worker serves it."""
-
-    queue: str
-    paused_at: datetime | None
-    paused_by: str | None
-    pause_reason: str | None
-    since: datetime
-    count: int
-
-
 def in_line(kind: str | None, message: str | None) -> str:
     """An error on one line."""
     if kind in (None, "", "Fail", "Skip", "Cancel"):
@@ -251,10 +232,10 @@ def failed_of(row: Row) -> Failed:
     )
 
 
-async def failed(session: Transaction, workspace: str) -> tuple[int, Sequence[Failed]]:
-    """How many jobs have open failures, and the newest of these."""
+async def failed(session: Transaction, workspace: str) -> Some[Failed]:
+    """The jobs that have open failures, those with the newest first."""
     found = await session.fetch_text(FAILED, workspace, MOST)
-    return (found[0]["jobs"] if found else 0), [failed_of(row) for row in found]
+    return Some([failed_of(row) for row in found], found[0]["jobs"] if found else 0)
 
 
 async def undoing(session: Transaction, workspace: str) -> Sequence[Undoing]:
@@ -268,28 +249,22 @@ async def undoing(session: Transaction, workspace: str) -> Sequence[Undoing]:
             error=in_line(row["error_type"], row["error"]),
             since=row["since"],
         )
-        for row in await session.fetch_text(UNDOING, workspace, MOST)
+        for row in await session.fetch_text(UNDOING, workspace, COUNTED)
     ]
 
 
 async def late_schedules(session: Transaction, workspace: str) -> Sequence[LateSchedule]:
     """Schedules that should have fired."""
-    found = await session.fetch_text(LATE_SCHEDULES, workspace, LATE, MOST)
+    found = await session.fetch_text(LATE_SCHEDULES, workspace, LATE, COUNTED)
     return [LateSchedule(**dict(row)) for row in found]
 
 
 async def slow_runs(session: Transaction, workspace: str) -> Sequence[SlowRun]:
     """Runs that take too long."""
-    found = await session.fetch_text(SLOW_RUNS, workspace, SLOW, MOST)
+    found = await session.fetch_text(SLOW_RUNS, workspace, SLOW, COUNTED)
     return [SlowRun(**dict(row)) for row in found]
 
 
 async def lost_runs(session: Transaction, workspace: str) -> Sequence[LostRun]:
     """Runs whose worker is gone."""
-    return [LostRun(**dict(row)) for row in await session.fetch_text(LOST, workspace, MOST)]
-
-
-async def stuck_queues(session: Transaction, workspace: str) -> Sequence[StuckQueue]:
-    """Queues in which runs wait for nobody."""
-    found = await session.fetch_text(STUCK_QUEUES, workspace, MOST)
-    return [StuckQueue(**dict(row)) for row in found]
+    return [LostRun(**dict(row)) for row in await session.fetch_text(LOST, workspace, COUNTED)]

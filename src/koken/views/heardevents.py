@@ -28,7 +28,8 @@ select coalesce((select max(e.id) from koken.event e), 0) as newest,
 """
 LAST = f"""
 select x.id from koken.workspace w cross join lateral (
-  (select e.id from koken.event e where e.workspace_id = w.id order by e.id desc limit $3)
+  (select e.id from koken.event e where e.workspace_id = w.id and w.id <> 2
+    order by e.id desc limit $3)
   union all
   (select e.id from koken.event e where e.workspace_id = 2 and ($2::boolean or {SHARED})
     order by e.id desc limit $3)) x
@@ -39,11 +40,11 @@ select x.id, x.at, x.verb, x.by, x.reason, x.detail::text as detail, x.run_id,
        n.name as workspace, j.name as job
   from koken.workspace w cross join lateral (
     (select e.* from koken.event e
-      where e.workspace_id = w.id and e.id > $3 and e.id <> all($4::bigint[])
+      where e.workspace_id = w.id and w.id <> 2 and e.id > $3 and e.id <> all($4::bigint[])
       order by e.id limit $5)
     union all
     (select e.* from koken.event e
-      where e.workspace_id = 2 and w.id <> 2 and e.id > $3 and e.id <> all($4::bigint[])
+      where e.workspace_id = 2 and e.id > $3 and e.id <> all($4::bigint[])
         and ($2::boolean or {SHARED}) order by e.id limit $5)) x
   join koken.workspace n on n.id = x.workspace_id
   left join koken.job j on j.id = x.job_id
@@ -76,7 +77,15 @@ class Heard:
 
     def of(self, event: PlacedEvent) -> Heard:
         """With one more."""
-        return replace(self, beyond=self.beyond | {event.id})
+        return replace(self, beyond=self.beyond | {event.id}).closed()
+
+    def closed(self) -> Heard:
+        """The same, with what joins on to the number up to which all is heard counted to it."""
+        below = self.below
+        while below + 1 in self.beyond:
+            below += 1
+        beyond = frozenset(each for each in self.beyond if each > below)
+        return replace(self, below=below, beyond=beyond)
 
     def settled(self, newest: int, low: int, high: int) -> Heard:
         """With what a look says: up to which number nothing can come any more.
@@ -90,25 +99,23 @@ class Heard:
             return replace(self, horizon=high)
         if low < self.horizon:
             return self
-        below = max(self.below, self.newest)
-        beyond = frozenset(each for each in self.beyond if each > below)
-        return Heard(below, beyond, newest)
+        return Heard(max(self.below, self.newest), self.beyond, newest).closed()
 
 
-async def anew(db: Database, workspace: str, *, house: bool) -> Heard:
+async def anew(db: Database, workspace: str, *, common: bool) -> Heard:
     """Somebody who wants to hear what comes from now on."""
-    found = [row["id"] for row in await rows(db, LAST, workspace, house, LATELY)]
-    return Heard(found[-1] - 1 if len(found) == LATELY else 0, frozenset(found))
+    found = [row["id"] for row in await rows(db, LAST, workspace, common, LATELY)]
+    return Heard(found[-1] - 1 if len(found) == LATELY else 0, frozenset(found)).closed()
 
 
 async def after(
-    db: Database, workspace: str, heard: Heard, *, house: bool
+    db: Database, workspace: str, heard: Heard, *, common: bool
 ) -> tuple[list[tuple[PlacedEvent, Heard]], Heard]:
     """Some events that have come since, each with what one has heard then; none: those are all."""
     async with reading(db) as session:
         (now,) = await session.fetch_text(NOW)
         found = await session.fetch_text(
-            AFTER, workspace, house, heard.below, list(heard.beyond), PAGE
+            AFTER, workspace, common, heard.below, list(heard.beyond), PAGE
         )
     told = []
     for row in found:

@@ -22,14 +22,6 @@ select h.id, h.name, w.name as workspace, h.job, h.scheme, h.argument, h.salt, h
  order by h.name
  limit $4
 """
-NAMES = """
-select v.argument_names as names
-  from koken.job j
-  join koken.job_version v on v.id = j.version_id
-  join koken.workspace w on w.name = $2
- where j.name = $1 and j.workspace_id in (2, w.id)
- order by j.workspace_id = w.id desc limit 1
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,11 +69,4 @@ async def hook(db: Database, name: str) -> HookRow | None:
     """The hook of that name, if there is one."""
     for row in await rows(db, HOOKS, None, name, "", 1):
         return HookRow(**dict(row))
-    return None
-
-
-async def argument_names(db: Database, job: str, workspace: str) -> frozenset[str] | None:
-    """The names of a job's arguments; None where any are taken, or where there is no such job."""
-    for row in await rows(db, NAMES, job, workspace):
-        return None if row["names"] is None else frozenset(row["names"])
     return None

@@ -23,8 +23,8 @@ select j.id, j.name, j.app, j.retired_at, v.number as version, v.published_at, v
        (select count(*) from (
           select from koken.run r
            where r.workspace_id = w.id and r.job_id = j.id and r.parent_id is null
-             and r.state in ('failed', 'cancelled') and r.acknowledged_at is null
-           limit 1001) x) as unresolved
+             and r.state = 'failed' and r.acknowledged_at is null
+           limit 1001) x) as open_failures
   from koken.job j
   join koken.job_version v on v.id = j.version_id
   join koken.queue q on q.id = v.queue_id
@@ -63,8 +63,8 @@ class JobFacts:
     queue_paused_by: str | None
     retired_at: datetime | None
     starred: bool
-    unresolved: int
-    """Its runs that failed or were cancelled and that nobody has seen to, up to 1,000."""
+    open_failures: int
+    """Its runs that failed and that nobody has acknowledged, up to 1,000."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:

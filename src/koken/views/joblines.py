@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from koken.store.database import Database, Row, Transaction
 from koken.views.lateness import LATE
-from koken.views.query import WORD, Conditions, escaped, refused, unquoted
+from koken.views.query import WORD, Conditions, escaped, refused, unquoted, values
 from koken.views.reading import reading
 from koken.views.strips import Strip
 
@@ -31,6 +31,10 @@ select j.id, j.name, v.spec ->> 'owner' as owner, (v.spec -> 'tags')::text as ta
                 where t.owner = ${owner} and t.workspace_id = w.id and t.job_id = j.id) as starred,
        case when l.state = 'failed' and l.acknowledged_at is null then 'failing'
             when s.late then 'late'
+            when exists (select from koken.run r
+                          where r.workspace_id = w.id and r.job_id = j.id
+                            and r.state = 'failed' and r.acknowledged_at is null
+                            and r.parent_id is null) then 'open'
             when s.paused then 'paused'
             when l.state = 'failed' then 'acknowledged'
             when l.state is null then 'new'
@@ -68,12 +72,14 @@ class Health(StrEnum):
     """What is to be said of a job first."""
 
     FAILING = "failing"
-    """Its last end was a failure that nobody has seen to."""
+    """Its last end was an open failure: one that nobody has acknowledged."""
     LATE = "late"
     """A schedule of it should have fired, or cannot."""
+    OPEN = "open"
+    """It has open failures from before."""
     PAUSED = "paused"
     ACKNOWLEDGED = "acknowledged"
-    """Its last end was a failure, and somebody knows."""
+    """Its last end was a failure that somebody has acknowledged."""
     NEW = "new"
     """None of its latest runs has ended, if there are any."""
     HEALTHY = "healthy"
@@ -129,27 +135,29 @@ def parse(text: str) -> Wanted:
     for match in WORD.finditer(text):
         word, value, bare = match[1], match[2], match[3]
         if bare is not None:
-            wanted.jobs.add("j.name ilike {}", f"%{escaped(unquoted(bare))}%")
+            wanted.jobs.add(SAID, f"%{escaped(unquoted(bare))}%")
         elif not value:
             raise refused(word, "needs a value, such as tag:money")
         else:
-            narrow(wanted, word, unquoted(value).split(","))
+            narrow(wanted, word, values(value))
     return wanted
 
 
-def narrow(wanted: Wanted, word: str, values: list[str]) -> None:
+def narrow(wanted: Wanted, word: str, named: list[str]) -> None:
     """One word of a query for jobs."""
     if word == "state":
-        unknown = [each for each in values if each not in set(Health)]
+        unknown = [each for each in named if each not in set(Health)]
         if unknown:
             raise refused("state", f"{unknown[0]!r} is none of {', '.join(Health)}")
-        wanted.health = wanted.health & set(values) if wanted.health else set(values)
+        wanted.health = wanted.health & set(named) if wanted.health else set(named)
     elif word in WORDS:
-        wanted.jobs.add(WORDS[word], values)
+        wanted.jobs.add(WORDS[word], named)
     else:
         raise refused(word, f"is no word here. There are {', '.join(WORDS)}, state")
 
 
+SAID = "(j.name || ' ' || split_part(v.spec ->> 'description', E'\\n', 1)) ilike {}"
+"""A bare word: in the name, or in the first line of what is said of the job."""
 WORDS = {
     "job": "j.name = any({}::text[])",
     "tag": "v.spec -> 'tags' ?| {}::text[]",

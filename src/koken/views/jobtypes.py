@@ -5,20 +5,40 @@ from __future__ import annotations
 from koken.store.database import Database
 from koken.views.reading import rows
 
-CALLED = """
+NAMED = """
+select j.name
+  from koken.job j join koken.workspace w on w.name = $2
+ where j.name = $1 and j.workspace_id in (2, w.id) and j.retired_at is null
+"""
+OF_TYPE = """
+select j.name
+  from koken.job_version v
+  join koken.job j on j.id = v.job_id and j.version_id = v.id
+  join koken.workspace w on w.name = $2
+ where v.spec ->> 'type' = $1 and v.spec ->> 'type' <> ''
+   and j.workspace_id in (2, w.id) and j.retired_at is null
+ order by j.name
+"""
+KNOWN = """
 select j.name, v.spec ->> 'type' as type
   from koken.job j
   join koken.job_version v on v.id = j.version_id
   join koken.workspace w on w.name = $1
  where j.workspace_id in (2, w.id) and j.retired_at is null
- order by j.name
 """
 
 
-async def called(db: Database, wanted: str, *, workspace: str) -> tuple[list[str], list[str]]:
-    """The job of that name, else the jobs of that type; and all names and types there are."""
-    found = await rows(db, CALLED, workspace)
-    known = [row["name"] for row in found] + [row["type"] for row in found if row["type"]]
-    if any(row["name"] == wanted for row in found):
-        return [wanted], known
-    return [row["name"] for row in found if row["type"] == wanted], known
+async def is_job(db: Database, name: str, *, workspace: str) -> bool:
+    """Whether there is a job of that name."""
+    return bool(await rows(db, NAMED, name, workspace))
+
+
+async def of_type(db: Database, wanted: str, *, workspace: str) -> list[str]:
+    """The jobs that declare that type."""
+    return list(dict.fromkeys(row["name"] for row in await rows(db, OF_TYPE, wanted, workspace)))
+
+
+async def known(db: Database, *, workspace: str) -> set[str]:
+    """All that a request may call: the names of jobs, and their types."""
+    found = await rows(db, KNOWN, workspace)
+    return {text for row in found for text in (row["name"], row["type"]) if text}

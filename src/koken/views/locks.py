@@ -9,8 +9,10 @@ from typing import Any, Literal, get_args
 
 from koken.errors import InvalidArguments, NotFound
 from koken.model.plain import stamp
+from koken.model.states import State
 from koken.store.database import Database, Row
 from koken.views.reading import reading, rows
+from koken.views.standings import STANDING
 
 Kind = Literal["lock", "subject", "overlap", "backfill"]
 """A job's or a step's lock, a subject, a queueing overlap rule, the pace of a backfill."""
@@ -54,9 +56,10 @@ select p.*, (select count(*) from (
   from page p
  order by coalesce(p.since, 'infinity'), p.id
 """
-HOLDS = """
+HOLDS = f"""
 select k.id as lock_id, h.granted_at, h.mode, r.id as run_id, r.state, r.step, j.name as job,
-       m.transition as operation, coalesce(r.root_id, r.id) as root_id
+       {STANDING} as standing, m.transition as operation, coalesce(r.root_id, r.id) as root_id,
+       coalesce(w.id, r.id) as flow_id, coalesce(wj.name, j.name) as flow
   from unnest($1::bigint[]) k (id)
  cross join lateral (
    (select run_id, mode, granted_at, rank from koken.hold
@@ -67,6 +70,10 @@ select k.id as lock_id, h.granted_at, h.mode, r.id as run_id, r.state, r.step, j
   join koken.run r on r.id = h.run_id
   join koken.job j on j.id = r.job_id
   left join koken.moving m on m.run_id = r.id
+  left join koken.run p on p.id = r.parent_id and r.step_no is not null
+  left join koken.run w
+    on w.id = case when p.step_no is null or r.need_rule is not null then p.id else p.parent_id end
+  left join koken.job wj on wj.id = w.job_id
  order by k.id, h.granted_at, h.rank, h.run_id
 """
 # Rules that skip or refuse keep no lock: the run itself stands under the key.
@@ -102,13 +109,30 @@ class Holder:
     root_id: int
     """The run that it belongs to; the run itself, where it belongs to none."""
     job: str
+    flow_id: int
+    """The run of the workflow whose step or item it is; the run itself, where it is none."""
+    flow: str
+    """That one's job."""
     step: str | None
     operation: str | None
     """The transition that it carries out on its subject."""
     state: str
+    standing: str
+    """Where it stands, in a word."""
     mode: str
     since: datetime | None
     """None for one that waits."""
+
+    @property
+    def called(self) -> str:
+        """``nightly 47, step crunch``."""
+        step = f", step {self.step}" if self.step and self.flow_id != self.run_id else ""
+        return f"{self.flow} {self.flow_id}{step}"
+
+    @property
+    def goes(self) -> bool:
+        """Whether it has not ended: a lock is taken from it by force only."""
+        return not State(self.state).ended
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -240,6 +264,12 @@ async def keys(
     return [KeyRow(**dict(row)) for row in found]
 
 
+async def operation_of(db: Database, run_id: int) -> str | None:
+    """The transition that a run carries out on its subject; None where it carries out none."""
+    found = await rows(db, "select transition from koken.moving where run_id = $1", run_id)
+    return found[0]["transition"] if found else None
+
+
 def lock_of(row: Row, holds: Iterable[Row]) -> LockRow:
     """A lock with those who have it and wait for it."""
     both = [(holder_of(hold), hold["granted_at"] is not None) for hold in holds]
@@ -261,10 +291,13 @@ def holder_of(row: Row) -> Holder:
     return Holder(
         run_id=row["run_id"],
         root_id=row["root_id"],
+        flow_id=row["flow_id"],
+        flow=row["flow"],
         job=row["job"],
         step=row["step"],
         operation=row["operation"],
         state=row["state"],
+        standing=row["standing"],
         mode=row["mode"],
         since=row["granted_at"],
     )

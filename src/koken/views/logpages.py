@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from koken.store.database import Database
 from koken.views.reading import rows
@@ -16,8 +17,10 @@ FIRST_ERROR = 2_000
 FEW = 50
 """Runs whose lines are looked at all at once."""
 LAST_ID = 2**63 - 1
-LEVELS = ("debug", "info", "warning", "error", "critical")
-STREAMS = ("log", "stdout", "stderr")
+Level = Literal["debug", "info", "warning", "error", "critical"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+Stream = Literal["log", "stdout", "stderr"]
+STREAMS: tuple[Stream, ...] = get_args(Stream)
 WANTED = """
   ($4::text = '' or strpos(lower(l.text), lower($4)) > 0)
   and ($5::text[] is null or l.level = any($5)) and ($6::text = '' or l.stream = $6)
@@ -90,9 +93,9 @@ class LogPage:
 
     lines: Sequence[Said]
     older: int | None = None
-    """There may be more before this number; None: these are the first."""
+    """There are more before this number; None: these are the first."""
     newer: int | None = None
-    """There may be more after this number; None: these are the last."""
+    """There are more after this number; None: these are the last."""
     looked: int = 0
     """How many lines were looked through."""
 
@@ -102,9 +105,12 @@ async def before(
 ) -> LogPage:
     """The last lines before one. ``names`` are the runs, as ``treelogs.tree`` gives them."""
     scan = limit if sieve.open else SCANNED
-    names = await near(db, LAST_BEFORE, names, number, scan)
-    lines, looked, far = await page(db, BEFORE, names, number, scan, limit, sieve)
-    older = lines[0].line.id if len(lines) == limit else far if looked == scan else None
+    names = await near(db, LAST_BEFORE, names, number, scan + 1)
+    lines, looked, beyond = await page(db, BEFORE, names, number, scan, limit, sieve)
+    older = None if beyond is None else beyond + 1
+    if len(lines) > limit:
+        lines = lines[-limit:]
+        older = lines[0].line.id
     newer = None if number == LAST_ID else lines[-1].line.id if lines else number - 1
     return LogPage(lines=lines, older=older, newer=newer, looked=looked)
 
@@ -114,10 +120,15 @@ async def after(
 ) -> LogPage:
     """The first lines after one."""
     scan = limit if sieve.open else SCANNED
-    names = await near(db, FIRST_AFTER, names, number, scan)
-    lines, looked, far = await page(db, AFTER, names, number, scan, limit, sieve)
-    newer = lines[-1].line.id if len(lines) == limit else far if looked == scan else None
-    older = None if number <= 0 else lines[0].line.id if lines else number + 1
+    runs = list(names)
+    names = await near(db, FIRST_AFTER, names, number, scan + 1)
+    lines, looked, beyond = await page(db, AFTER, names, number, scan, limit, sieve)
+    newer = None if beyond is None else beyond - 1
+    if len(lines) > limit:
+        lines = lines[:limit]
+        newer = lines[-1].line.id
+    first = lines[0].line.id if lines else number + 1
+    older = first if await rows(db, LAST_BEFORE, runs, number + 1, 1) else None
     return LogPage(lines=lines, older=older, newer=newer, looked=looked)
 
 
@@ -140,15 +151,20 @@ async def page(
     limit: int,
     sieve: Sieve,
 ) -> tuple[list[Said], int, int | None]:
-    """Lines, how many were looked through, and how far."""
-    args = (list(names), number, scan, sieve.text, sieve.levels, sieve.stream, limit)
+    """Lines, how many were looked through, and the one at which that has stopped, if it has.
+
+    There may be one line more than ``limit``, which tells that there are more.
+    """
+    args = (list(names), number, scan + 1, sieve.text, sieve.levels, sieve.stream, limit + 1)
     lines, looked, far = [], 0, None
     for row in await rows(db, text, *args):
         plain = dict(row)
         looked, far = plain.pop("looked"), plain.pop("far")
         if plain["id"] is not None:
             lines.append(said(plain, names))
-    return lines, looked, far
+    if looked <= scan:
+        return lines, looked, None
+    return [each for each in lines if each.line.id != far], scan, far
 
 
 async def error_of(db: Database, run_id: int) -> int | None:

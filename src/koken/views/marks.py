@@ -5,15 +5,18 @@ A look is a name that the terminal and pictures give a colour of their own.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from koken.model.run import Run
 from koken.model.states import State, WaitCause
+from koken.views.standings import Standing, standing
 
 WAITS: dict[WaitCause, str] = {
     WaitCause.DELAY: "delayed",
-    WaitCause.RETRY: "to be retried",
+    WaitCause.RETRY: "retrying",
     WaitCause.SLEEP: "sleeping",
     WaitCause.SIGNAL: "awaits a signal",
     WaitCause.QUESTION: "asks",
@@ -37,18 +40,53 @@ IDLE = Mark("·", "not begun", "idle")
 """A step that has no run yet, or one that its workflow ended without."""
 COMPENSATING = Mark("⟲", "compensating", "compensating")
 CANCELLING = Mark(State.CANCELLED.glyph, "cancelling", "cancelling")
+ACKNOWLEDGED = Mark(State.FAILED.glyph, "failed, acknowledged", "acknowledged")
+"""A failure that somebody has acknowledged: nothing is to be done."""
 RUNNING = Mark(State.RUNNING.glyph, "running", "running")
+RETRYING = Mark("↻", WAITS[WaitCause.RETRY], "retry")
+TURN = Mark(State.BLOCKED.glyph, "waits its turn", "blocked")
+"""A step before which others have to end."""
+LOCK = Mark(State.BLOCKED.glyph, "waits for its lock", "blocked")
+"""A step that could go, if it had its lock."""
+LEDGER = {
+    "created": Mark("○", "created", "ready"),
+    "submitted": Mark("◔", "submitted", "waiting"),
+    "done": Mark(State.SUCCEEDED.glyph, "done", "succeeded"),
+    "failed": Mark(State.FAILED.glyph, "failed", "failed"),
+    "skipped": Mark(State.SKIPPED.glyph, "skipped", "skipped"),
+    "cancelled": Mark(State.CANCELLED.glyph, "cancelled", "cancelled"),
+}
+"""By the state of a line in the ledger."""
+LATE = Mark("◷", "late", "retry")
+"""What should have happened by now."""
+PAUSED = Mark("‖", "paused", "retry")
+"""A queue, a schedule, a bulk that somebody holds back."""
+DOING = {
+    Standing.COMPENSATING: COMPENSATING,
+    Standing.CANCELLING: CANCELLING,
+    Standing.RETRYING: RETRYING,
+}
+
+
+def of(standing: Standing, *, acknowledged: bool = False) -> Mark:
+    """How a run is marked that stands so."""
+    if standing in DOING:
+        return DOING[standing]
+    if standing is Standing.FAILED and acknowledged:
+        return ACKNOWLEDGED
+    state = State(standing.value)
+    return Mark(state.glyph, state.value, state.value)
 
 
 def of_run(run: Run[Any]) -> Mark:
-    """How a run is marked; its phase goes before its state."""
-    if run.phase is not None:
-        return {"compensating": COMPENSATING, "cancelling": CANCELLING}.get(run.phase, RUNNING)
-    if run.wait is not None and run.wait.cause is WaitCause.RETRY:
-        return Mark("↻", run.state.value, "retry")
-    if run.state is State.FAILED and run.acknowledged_by is not None:
-        return Mark(run.state.glyph, run.state.value, "acknowledged")
-    return Mark(run.state.glyph, run.state.value, run.state.value)
+    """How a run is marked."""
+    return of(standing(run), acknowledged=run.acknowledged_by is not None)
+
+
+def tally(found: Iterable[Mark]) -> str:
+    """How many stand how: ``18 succeeded, 1 failed, 1 acknowledged``."""
+    counts = Counter("acknowledged" if mark is ACKNOWLEDGED else mark.word for mark in found)
+    return ", ".join(f"{number:,} {word}" for word, number in counts.most_common())
 
 
 def of_step(state: State | None, cause: WaitCause | None, *, over: bool, cancelling: bool) -> Mark:
@@ -60,5 +98,5 @@ def of_step(state: State | None, cause: WaitCause | None, *, over: bool, cancell
     if cause is WaitCause.CHILDREN:
         return RUNNING
     if cause is WaitCause.RETRY:
-        return Mark("↻", WAITS[cause], "retry")
+        return RETRYING
     return Mark(state.glyph, WAITS[cause] if cause else state.value, state.value)

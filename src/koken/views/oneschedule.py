@@ -13,7 +13,7 @@ from koken.store.database import Database
 from koken.views.reading import rows
 
 ONE = """
-select s.id, j.name as job, s.name, s.declared::text as declared, s.timezone,
+select s.id, j.id as job_id, j.name as job, s.name, s.declared::text as declared, s.timezone,
        s.paused_at, s.paused_by, s.pause_reason, s.next_at, s.problem, s.retired_at,
        coalesce(v.overlap, case when s.catchup = 'all' then 'queue_all' else 'skip_if_running' end)
        as overlap,
@@ -33,6 +33,7 @@ class OneSchedule:
     """When a job runs, by one of its schedules, and how that stands."""
 
     id: int
+    job_id: int
     job: str
     name: str
     schedule: Schedule

@@ -13,10 +13,11 @@ from koken.store.database import Database, Row
 from koken.views import floor, hands, locks, openquestions
 from koken.views.floor import QueueRow
 from koken.views.flow import Flow, flow_in
-from koken.views.hands import Failed, LateSchedule, LostRun, SlowRun, StuckQueue, Undoing
+from koken.views.hands import Failed, LateSchedule, LostRun, SlowRun, Some, Undoing, some
 from koken.views.locks import KeyRow, LockRow
 from koken.views.openquestions import QuestionRow
 from koken.views.reading import reading, rows
+from koken.views.stuckqueues import StuckQueue, stuck_queues
 from koken.views.upcoming import dues
 
 KEYS_LONG = 12 * 3600.0
@@ -70,66 +71,65 @@ class Firing:
 class Overview:
     """All that the first page tells."""
 
-    failed_jobs: int
-    """How many jobs have a failure that nobody has closed."""
-    failed: Sequence[Failed]
-    undoing: Sequence[Undoing]
-    questions: Sequence[QuestionRow]
-    late: Sequence[LateSchedule]
-    slow: Sequence[SlowRun]
-    lost: Sequence[LostRun]
-    stuck: Sequence[StuckQueue]
-    locks: Sequence[LockRow]
+    failed: Some[Failed]
+    """Jobs with open failures."""
+    undoing: Some[Undoing]
+    questions: Some[QuestionRow]
+    late: Some[LateSchedule]
+    slow: Some[SlowRun]
+    lost: Some[LostRun]
+    stuck: Some[StuckQueue]
+    locks: Some[LockRow]
     """Held for long, while others wait."""
-    keys: Sequence[KeyRow]
+    keys: Some[KeyRow]
     flow: Flow
     queues: Sequence[QueueRow]
     next: Sequence[Firing]
 
     @property
     def hands(self) -> int:
-        """How many things need a hand."""
-        return self.failed_jobs + sum(
-            map(
-                len,
-                (
-                    self.undoing,
-                    self.questions,
-                    self.late,
-                    self.slow,
-                    self.lost,
-                    self.stuck,
-                    self.locks,
-                    self.keys,
-                ),
-            )
+        """How many things need a hand; of each kind at most as many as are counted."""
+        kinds = (
+            self.failed,
+            self.undoing,
+            self.questions,
+            self.late,
+            self.slow,
+            self.lost,
+            self.stuck,
+            self.locks,
+            self.keys,
         )
+        return sum(kind.total for kind in kinds)
 
 
 async def overview(db: Database, *, workspace: str, midnight: datetime) -> Overview:
     """A workspace at a glance; ``midnight`` is when the reader's day began."""
+    most = hands.COUNTED
     async with reading(db) as session:
-        failed_jobs, failed = await hands.failed(session, workspace)
+        failed = await hands.failed(session, workspace)
         undoing = await hands.undoing(session, workspace)
         late = await hands.late_schedules(session, workspace)
         lost = await hands.lost_runs(session, workspace)
         slow = await hands.slow_runs(session, workspace)
-        stuck = await hands.stuck_queues(session, workspace)
+        stuck = await stuck_queues(session, workspace)
         flow = await flow_in(session, workspace=workspace, midnight=midnight)
         coming = await session.fetch_text(NEXT, workspace, FIRINGS)
         passed = await session.fetch_text(PASSED, workspace)
+    questions = await openquestions.questions(db, workspace=workspace, limit=most)
+    held = await locks.locks(db, workspace=workspace, limit=most, in_the_way=hands.LONG)
+    keys = await locks.keys(db, workspace=workspace, longer_than=KEYS_LONG, limit=most)
     gone = {each.root_id for each in lost}
     return Overview(
-        failed_jobs=failed_jobs,
         failed=failed,
-        undoing=undoing,
-        questions=await openquestions.questions(db, workspace=workspace, limit=hands.MOST),
-        late=late,
-        slow=[each for each in slow if each.run_id not in gone],
-        lost=lost,
-        stuck=stuck,
-        locks=await locks.locks(db, workspace=workspace, limit=hands.MOST, in_the_way=hands.LONG),
-        keys=await locks.keys(db, workspace=workspace, longer_than=KEYS_LONG, limit=hands.MOST),
+        undoing=some(undoing),
+        questions=some(questions),
+        late=some(late),
+        slow=some([each for each in slow if each.run_id not in gone]),
+        lost=some(lost),
+        stuck=some(stuck),
+        locks=some(held),
+        keys=some(keys),
         flow=flow,
         queues=await floor.queues(db, workspace=workspace),
         next=to_come([Firing(**dict(row)) for row in coming], passed),

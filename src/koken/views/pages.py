@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from koken.store.database import Transaction
-from koken.views.query import LARGEST_ID, Query, before
+from koken.views.moments import before
+from koken.views.query import LARGEST_ID, Query
 
 BACKWARDS = timedelta(hours=1)
 """How far the database's clock may ever have been set back; numbers follow it but for that."""
@@ -58,7 +59,7 @@ async def page(
         high = min(high, end)
     where = (
         f"r.workspace_id = {place.workspace} and r.parent_id is null"
-        f" and r.id > {low} and r.id < {high} and {query.runs.text}"
+        f" and r.id > {low} and r.id < {high} and {query.text}"
     )
     text = newest(where, place.jobs, limit)
     return [row["id"] for row in await session.fetch_text(text, *query.runs.parameters)]

@@ -44,7 +44,7 @@ select d.no, r.state, r.acknowledged, count(*) as count
    union
    (select r.id, r.state, false from koken.run r
      where r.workspace_id = $1 and r.job_id = $2 and r.parent_id is null
-       and r.state in ('failed', 'cancelled') and r.acknowledged_at is null
+       and r.state = 'failed' and r.acknowledged_at is null
        and r.id > d.low and r.id <= d.high
      order by r.id desc limit $5)) r
  where d.low < d.high
@@ -61,7 +61,7 @@ class Day:
     until: datetime
     counts: Mapping[State, int]
     open_failures: int
-    """Failed ones that nobody has seen to."""
+    """Failed ones that nobody has acknowledged."""
     more: bool
     """Whether there were more runs than were looked at."""
 

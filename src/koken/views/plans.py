@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
-from koken.model import zones
 from koken.model.plan import Again, Plan, Then
 from koken.model.policy import Effect
 
@@ -30,23 +29,21 @@ def effect(each: Again | Then) -> str:
     return each.effect.value if each.effect else "not declared"
 
 
-def about(each: Again, plan: Plan, now: datetime, reader: tzinfo | None) -> str:
+def about(each: Again, now: datetime, reader: tzinfo | None) -> str:
     """``inputs as recorded at 23:58: table (209); window until 06:00``."""
     only = "only if one before it fails" if each.for_failure else ""
-    return "; ".join(
-        filter(None, [inputs(each, plan, now, reader), window(each, plan, now, reader), only])
-    )
+    return "; ".join(filter(None, [inputs(each, now, reader), window(each, now, reader), only]))
 
 
-def window(each: Again | Then, plan: Plan, now: datetime, reader: tzinfo | None) -> str:
+def window(each: Again | Then, now: datetime, reader: tzinfo | None) -> str:
     """``window until 06:00``, or that it has closed."""
     if each.closes is None:
         return ""
-    at = clock(each.closes, plan, now, reader)
+    at = clock(each.closes, now, reader)
     return f"window until {at}" if each.closes > now else f"its window closed {at}; goes now"
 
 
-def inputs(each: Again, plan: Plan, now: datetime, reader: tzinfo | None) -> str:
+def inputs(each: Again, now: datetime, reader: tzinfo | None) -> str:
     """``inputs as recorded at 23:58: table (209)``."""
     if each.items is not None:
         return f"{each.items:,} of its items"
@@ -56,19 +53,19 @@ def inputs(each: Again, plan: Plan, now: datetime, reader: tzinfo | None) -> str
         one.step if one.items is None else f"{one.step} ({one.items:,})" for one in each.inputs
     ]
     latest = max((one.at for one in each.inputs if one.at is not None), default=None)
-    at = f" at {clock(latest, plan, now, reader)}" if latest else ""
+    at = f" at {clock(latest, now, reader)}" if latest else ""
     return f"inputs as recorded{at}: {', '.join(names)}"
 
 
-def waiting(each: Then, plan: Plan, now: datetime, reader: tzinfo | None) -> str:
+def waiting(each: Then, now: datetime, reader: tzinfo | None) -> str:
     """``not begun yet; gate 04:30``."""
-    return "; ".join(["not begun yet", *more(each, plan, now, reader)])
+    return "; ".join(["not begun yet", *more(each, now, reader)])
 
 
-def following(rest: Sequence[Then], plan: Plan, now: datetime, reader: tzinfo | None) -> str:
+def following(rest: Sequence[Then], now: datetime, reader: tzinfo | None) -> str:
     """The other steps that follow, in short."""
     told = [
-        each.step + (f": {'; '.join(said)}" if (said := more(each, plan, now, reader)) else "")
+        each.step + (f": {'; '.join(said)}" if (said := more(each, now, reader)) else "")
         for each in rest[:NAMED]
     ]
     return few(told, len(rest), " · ")
@@ -80,18 +77,16 @@ def few(told: Sequence[str], total: int, between: str) -> str:
     return between.join([*told, *rest])
 
 
-def more(each: Then, plan: Plan, now: datetime, reader: tzinfo | None) -> list[str]:
+def more(each: Then, now: datetime, reader: tzinfo | None) -> list[str]:
     """What else there is to say of a step that follows."""
     said = []
     opens = each.not_before if each.not_before is not None and each.not_before > now else None
     if opens is not None and each.closes is not None:
-        said.append(
-            f"window {clock(opens, plan, now, reader)} to {clock(each.closes, plan, now, reader)}"
-        )
+        said.append(f"window {clock(opens, now, reader)} to {clock(each.closes, now, reader)}")
     elif opens is not None:
-        said.append(f"gate {clock(opens, plan, now, reader)}")
+        said.append(f"gate {clock(opens, now, reader)}")
     else:
-        said += filter(None, [window(each, plan, now, reader)])
+        said += filter(None, [window(each, now, reader)])
     if each.starts:
         said.append(f"starts job {each.starts}")
     return said
@@ -120,15 +115,9 @@ def staying(plan: Plan) -> list[str]:
     return said
 
 
-def clock(instant: datetime, plan: Plan, now: datetime, reader: tzinfo | None) -> str:
-    """A time of day where the workflow is at home; with its date when that is another.
-
-    The zone is named where it is not that of ``reader``, which is this machine's for None.
-    """
-    zone = zones.named(plan.timezone)
-    wall, today = zones.wall_at(instant, zone), zones.wall_at(now, zone)
+def clock(instant: datetime, now: datetime, reader: tzinfo | None) -> str:
+    """A time of day in the zone of ``reader``, which is this machine's for None; with its date when
+    that is another."""
+    wall, today = instant.astimezone(reader), now.astimezone(reader)
     near = abs((wall - today).total_seconds()) < 86400
-    told = f"{wall:%H:%M}" if near else f"{wall:%Y-%m-%d %H:%M}"
-    home = instant.astimezone(zone)
-    own = instant.astimezone(reader).utcoffset() == home.utcoffset()
-    return told if own else f"{told} {home:%Z}"
+    return f"{wall:%H:%M}" if near else f"{wall:%Y-%m-%d %H:%M}"

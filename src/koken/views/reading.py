@@ -8,7 +8,7 @@ from typing import Any
 
 from koken.errors import InvalidArguments, KokenError
 from koken.store.database import Database, Row, Transaction
-from koken.store.failures import concerns_data
+from koken.store.failures import concerns_value
 
 
 @asynccontextmanager
@@ -21,7 +21,7 @@ async def reading(db: Database) -> AsyncIterator[Transaction]:
         async with db.place(alone=True, reads=True) as session:
             yield session
     except KokenError as error:
-        if not concerns_data(error):
+        if not concerns_value(error):
             raise
         raise InvalidArguments(f"PostgreSQL cannot read a value: {error}") from error
 

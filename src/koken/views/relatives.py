@@ -18,8 +18,16 @@ select {COLUMNS} from {TABLES}
  where r.parent_id = $1 and r.step_no is null order by r.id desc limit {MOST + 1}
 """
 LABELS = """
-select coalesce(v.spec -> 'tags', '[]')::text as tags, v.spec ->> 'owner' as owner
-  from koken.run r join koken.job_version v on v.id = r.version_id where r.id = $1
+select coalesce(v.spec -> 'tags', '[]')::text as tags, v.spec ->> 'owner' as owner,
+       j.retired_at is not null as retired, r.overlap, r.overlap_key,
+       (select coalesce(json_agg(json_build_array(k.key, h.granted_at is not null) order by h.id),
+                        '[]')::text
+          from koken.hold h join koken.lock k on k.id = h.lock_id
+         where h.run_id = r.id and k.kind <> 'overlap') as locks
+  from koken.run r
+  join koken.job_version v on v.id = r.version_id
+  join koken.job j on j.id = r.job_id
+ where r.id = $1
 """
 
 
@@ -38,6 +46,13 @@ class Relatives:
     tags: Sequence[str]
     """Of the version of its job, as the owner is."""
     owner: str
+    retired: bool
+    """Whether no program declares its job any more."""
+    overlap: str
+    """Its rule about others that go at the same time, with the key by which it counts; empty: it
+    minds none."""
+    locks: Sequence[tuple[str, bool]]
+    """The locks that it has or wants, and whether it has them."""
 
 
 async def relatives(db: Database, run: Run[Any]) -> Relatives:
@@ -56,4 +71,12 @@ async def relatives(db: Database, run: Run[Any]) -> Relatives:
         more=len(started) > MOST,
         tags=tuple(json.loads(labels["tags"])),
         owner=labels["owner"] or "",
+        retired=labels["retired"],
+        overlap=overlap(labels["overlap"], labels["overlap_key"]),
+        locks=[(key, has) for key, has in json.loads(labels["locks"])],
     )
+
+
+def overlap(rule: str | None, key: str | None) -> str:
+    """``queue_one, import-orders:wien``."""
+    return "" if rule in (None, "allow") else ", ".join(filter(None, (rule, key)))

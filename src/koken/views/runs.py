@@ -33,6 +33,7 @@ COLUMNS = """
   r.cancel_requested_at, r.created_at, r.started_at, r.claimed_at, r.finished_at,
   r.acknowledged_by,
   case when r.step_no is null then v.argument_names end as argument_names,
+  case when v.secret_arguments <> '{}' then (v.spec -> 'parameters')::text end as veil,
   coalesce(r.args::text, (select a.args::text from koken.run_args a where a.run_id = r.id)) as args
 """
 TABLES = """
@@ -61,8 +62,8 @@ def arguments(text: str, names: Sequence[str] | None) -> dict[str, Any]:
 
 def run_of(row: Row) -> Run[Any]:
     """A row as a snapshot."""
-    failure = json.loads(row["error"]) if row["error"] else None
     state = State(row["state"])
+    failure = failure_of(row, state)
     return Run(
         id=row["id"],
         job=row["job"],
@@ -83,8 +84,10 @@ def run_of(row: Row) -> Run[Any]:
             since=row["since_at"],
         ),
         args=arguments(row["args"] or "{}", row["argument_names"]),
+        veil=json.loads(row["veil"]) if row["veil"] else {},
         result=codec.decode_whatever(row["result"]) if row["result"] else None,
-        error=Failure.from_json(failure) if failure and state is not State.SUCCEEDED else None,
+        reason="" if failure is None else failure.in_line,
+        error=failure if failure and (failure.is_error or state is State.FAILED) else None,
         progress=Progress(percent=row["progress"], message=row["progress_text"] or ""),
         wait=wait_of(row),
         worker=row["worker"],
@@ -107,8 +110,18 @@ def run_of(row: Row) -> Run[Any]:
         claimed_at=row["claimed_at"],
         ended_at=row["finished_at"],
         idle=row["idle"],
+        cancelled_by=failure.by or None if failure and state is State.CANCELLED else None,
         acknowledged_by=row["acknowledged_by"],
     )
+
+
+def failure_of(row: Row, state: State) -> Failure | None:
+    """What the run of a row says of how it stands; what it has waited for is past once it goes."""
+    if not row["error"] or state is State.SUCCEEDED:
+        return None
+    found = Failure.from_json(json.loads(row["error"]))
+    ending = state.ended or row["settle"] or row["cancel_requested_at"]
+    return found if found.is_error or ending or state is State.WAITING else None
 
 
 def wait_of(row: Row) -> Wait | None:

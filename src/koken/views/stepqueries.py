@@ -18,7 +18,7 @@ COLUMNS = f"""
   r.id, r.step, r.step_no, r.state, r.attempt, r.max_attempts, r.wait_cause, r.wake_at, r.wait_for,
   r.open_needs, r.not_before_at, r.made, r.released, r.at_once, r.open_children, r.bad_children,
   r.started_at, r.finished_at, r.error::text as error, r.progress, r.progress_text,
-  r.cancel_requested_at, r.undoes_id, k.name as worker,
+  r.cancel_requested_at, r.undoes_id, r.origin_id, k.name as worker,
   case when r.state = 'succeeded' and r.acknowledged_at is not null then null
        when r.made is not null
        then extract(epoch from coalesce(r.finished_at, koken.now()) - r.started_at

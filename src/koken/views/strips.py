@@ -6,18 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from koken.model.states import State, WaitCause
+from koken.model.states import State
 from koken.store.database import Database, Row
 from koken.views import marks
 from koken.views.marks import Mark
 from koken.views.reading import rows
+from koken.views.standings import STANDING, Standing
 
-STRIPS = """
+STRIPS = f"""
 select j.id as job_id, r.*
   from unnest($2::int[]) j(id)
  cross join lateral (
-   select r.id, r.state, r.wait_cause, r.acknowledged_at is not null as acknowledged,
-          r.cancel_requested_at is not null as cancelling, r.created_at, r.finished_at,
+   select r.id, r.state, {STANDING} as standing,
+          r.acknowledged_at is not null as acknowledged, r.created_at, r.finished_at,
           case when r.made is null then coalesce(r.claimed_at, r.started_at)
                else r.started_at + coalesce(r.idle, interval '0') end as began_at
      from koken.run r
@@ -49,7 +50,7 @@ class Outcome:
 
     @property
     def bad(self) -> bool:
-        """Whether it failed and nobody has seen to it."""
+        """Whether it is an open failure."""
         return self.state is State.FAILED and not self.acknowledged
 
 
@@ -69,24 +70,15 @@ async def strips(
 
 def outcome(row: Row) -> Outcome:
     """A row as an outcome."""
-    state = State(row["state"])
     return Outcome(
         id=row["id"],
-        state=state,
-        mark=mark(row, state),
+        state=State(row["state"]),
+        mark=marks.of(Standing(row["standing"]), acknowledged=row["acknowledged"]),
         acknowledged=row["acknowledged"],
         created_at=row["created_at"],
         began_at=row["began_at"],
         ended_at=row["finished_at"],
     )
-
-
-def mark(row: Row, state: State) -> Mark:
-    """How a run is marked in a strip."""
-    if state is State.FAILED and row["acknowledged"]:
-        return Mark(state.glyph, state.value, "acknowledged")
-    cause = WaitCause(row["wait_cause"]) if row["wait_cause"] else None
-    return marks.of_step(state, cause, over=False, cancelling=row["cancelling"])
 
 
 def failing_since(strip: Strip) -> Outcome | None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from koken.model.runparts import TriggerKind
-from koken.model.states import State
 from koken.store.database import Database
+from koken.views import marks
+from koken.views.argumentwords import ARGS, names, values
 from koken.views.query import WORDS, quoted
 from koken.views.reading import rows
+from koken.views.standings import Standing
 
-MOST = 12
+MOST = 16
 RECENT = 2000
 """Of so many of the newest runs values are suggested that stand in no list of their own."""
 MEANINGS = {
@@ -24,7 +25,9 @@ MEANINGS = {
     "subject": "what it acts on",
     "key": "its idempotency key",
     "error": "in the error",
+    ARGS: "an argument",
     "id": "its number",
+    "bulk": "what a bulk is about",
     "since": "started after",
     "until": "started before",
 }
@@ -37,7 +40,9 @@ TIMES = {
     "7d": "the last week",
     "30d": "the last month",
 }
-STATES = {state.value: state.glyph for state in State} | {
+STATES = {each.value: marks.of(each).glyph for each in Standing} | {
+    "open": "failures that nobody has acknowledged",
+    "acknowledged": "failures that somebody has",
     "live": "all that has not ended",
     "ended": "all that has",
 }
@@ -79,8 +84,6 @@ COLUMNS = {
     "key": "r.idempotency_key",
     "error": "r.error ->> 'type'",
 }
-TYPED = re.compile(r'(?:"(?:[^"\\]|\\.)*"?|[^\s"])*$')
-"""The word in which a query ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,31 +104,52 @@ class Suggestions:
     items: list[Suggestion]
 
 
-async def suggestions(db: Database, text: str, at: int, *, workspace: str) -> Suggestions:
-    """What may stand in the word that ends at ``at``."""
+async def suggestions(
+    db: Database, text: str, at: int, *, workspace: str, mask: Sequence[str]
+) -> Suggestions:
+    """What may stand in the word that ends at ``at``; no secret may, which ``mask`` tells."""
     at = min(max(at, 0), len(text))
-    match = TYPED.search(text[:at])
-    typed = match[0] if match else ""
+    typed = last_word(text[:at])
     word, colon, value = typed.partition(":")
     if not colon:
-        found = await beginnings(db, typed, workspace)
+        found = await beginnings(db, typed, workspace, mask)
     else:
         before, comma, last = value.rpartition(",")
         kept = f"{word}:{before}{comma}"
-        values = await values_of(db, word, last.lstrip('"'), workspace)
+        there = await values_of(db, word, last.lstrip('"'), workspace, mask)
         found = [
             Suggestion(text=f"{kept}{quoted(each)}", what=what)
-            for each, what in values
+            for each, what in there
             if each not in before.split(",")
         ]
     return Suggestions(start=at - len(typed), end=at, items=found[:MOST])
 
 
-async def beginnings(db: Database, typed: str, workspace: str) -> list[Suggestion]:
-    """Words that begin so, and jobs in whose names it is."""
+def last_word(text: str) -> str:
+    """The word in which a query ends; what stands in quotes is one, also where it is not closed."""
+    begins, quoted_now, place = 0, False, 0
+    while place < len(text):
+        sign = text[place]
+        if sign == '"':
+            quoted_now = not quoted_now
+        elif quoted_now and sign == "\\":
+            place += 1
+        elif not quoted_now and sign.isspace():
+            begins = place + 1
+        place += 1
+    return text[begins:]
+
+
+async def beginnings(
+    db: Database, typed: str, workspace: str, mask: Sequence[str]
+) -> list[Suggestion]:
+    """Words that begin so, arguments, and jobs in whose names it is."""
+    if typed.startswith(ARGS):
+        known = await names(db, typed, workspace=workspace, mask=mask)
+        return [Suggestion(text=f"{word}:", what=what) for word, what in known]
     found = [
-        Suggestion(text=f"{word}:", what=MEANINGS[word])
-        for word in WORDS
+        Suggestion(text=word if word == ARGS else f"{word}:", what=MEANINGS[word])
+        for word in (*WORDS, ARGS)
         if word.startswith(typed.lower())
     ]
     if typed:
@@ -135,7 +159,7 @@ async def beginnings(db: Database, typed: str, workspace: str) -> list[Suggestio
 
 
 async def values_of(
-    db: Database, word: str, typed: str, workspace: str
+    db: Database, word: str, typed: str, workspace: str, mask: Sequence[str]
 ) -> Iterable[tuple[str, str]]:
     """The values of a word in which ``typed`` is, and what there is to say of each."""
     match word:
@@ -151,6 +175,8 @@ async def values_of(
             text = QUEUES
         case _ if word in COLUMNS:
             text = VALUES.format(column=COLUMNS[word], recent=RECENT)
+        case _ if word.startswith(ARGS):
+            return await values(db, word, typed, workspace=workspace, mask=mask)
         case _:
             return []
     return [(row["value"], row["what"]) for row in await rows(db, text, workspace, typed, MOST)]

@@ -12,25 +12,30 @@ from typing import Any
 from koken.model.run import Run
 from koken.model.runparts import Failure
 from koken.model.states import State, WaitCause
+from koken.model.steps import StepSpec
 from koken.store.database import Database, Row
 from koken.views import marks
 from koken.views.marks import Mark
 from koken.views.reading import rows as fetched
-from koken.views.steps import StepRow
+from koken.views.retries import Retried, retries
+from koken.views.steprows import StepRow
 
 MOST = 40
 """Rows; of more steps those that tell most."""
 TRIES = 30
 """Attempts of one step, its last ones."""
+SHORT = 1.0
+"""Seconds; a wait for a worker that is shorter is no part of the row of a step."""
 ATTEMPTS = f"""
-select x.* from unnest($1::bigint[]) t (id)
+select x.*, (select count(*) from koken.attempt a where a.run_id = x.run_id) as made
+  from unnest($1::bigint[]) t (id)
  cross join lateral (
    select * from (
-     select a.run_id, a.lease, a.attempt, a.outcome, a.started_at, a.ended_at,
+     select a.run_id, a.lease, true as kept, a.outcome, a.started_at, a.ended_at,
             a.error::text as error
        from koken.attempt a where a.run_id = t.id
      union all
-     select r.id, r.lease, r.attempt, r.state, r.claimed_at, r.finished_at, null
+     select r.id, r.lease, false, r.state, r.claimed_at, r.finished_at, null
        from koken.run r
       where r.id = t.id and r.state in ('running', 'succeeded') and r.claimed_at is not null
         and not exists (select from koken.attempt a where a.run_id = r.id and a.lease = r.lease)
@@ -50,6 +55,8 @@ LOOKS = {
 }
 """By the outcome of an attempt."""
 WAIT = Mark("◔", "waited", "wait")
+WAITING = (State.BLOCKED, State.READY, State.WAITING)
+"""States of a step that could go, and does not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +67,10 @@ class Segment:
     end: datetime | None
     mark: Mark
     attempt: int = 0
+    """The how manyth at the run, over all that people have let it go again."""
     error: str = ""
+    retried: str = ""
+    """Of an attempt: who has let the run go again before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +82,8 @@ class Bar:
     run_id: int | None
     segments: tuple[Segment, ...]
     took: float | None = None
+    note: str = ""
+    """What else there is to say of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,17 +99,27 @@ class Timeline:
 
 
 async def timeline(
-    db: Database, run: Run[Any], rows: Sequence[StepRow], now: datetime
+    db: Database,
+    run: Run[Any],
+    rows: Sequence[StepRow],
+    now: datetime,
+    declared: Sequence[StepSpec] = (),
 ) -> Timeline | None:
-    """Of a run and its steps; None where nothing has begun."""
-    begun = [row for row in rows if row.started_at is not None and not row.recorded]
+    """Of a run and its steps; None where nothing has begun, and nothing waits to begin.
+
+    What a fork keeps from its origin went in another run, and has no row.
+    """
+    frees = freed(run, rows, declared)
+    own = [row for row in rows if not row.recorded and row.kept_from is None]
+    begun = [row for row in own if row.started_at is not None or row.no in frees]
     shown = chosen(begun)
     ids = [row.run_id for row in shown if row.run_id is not None] or [run.id]
-    tries: dict[int, list[Segment]] = defaultdict(list)
-    for row in await fetched(db, ATTEMPTS, ids):
-        if row["started_at"] is not None:
-            tries[row["run_id"]].append(attempt(row))
-    bars = [bar_of_step(row, tries, now) for row in shown] if shown else attempts(run, tries, now)
+    tries = await attempts_at(db, ids)
+    bars = (
+        [bar_of_step(row, tries, now, frees.get(row.no)) for row in shown]
+        if shown
+        else attempts(run, tries, now)
+    )
     bars = [bar for bar in bars if bar.segments]
     if not bars:
         return None
@@ -112,6 +134,39 @@ async def timeline(
     )
 
 
+def freed(
+    run: Run[Any], rows: Sequence[StepRow], declared: Sequence[StepSpec]
+) -> dict[int, datetime]:
+    """By number, from when on those steps were free to go that have begun, or have not yet."""
+    found = {}
+    ended = {row.name: row.ended_at for row in rows}
+    edges = {spec.no: spec.edges for spec in declared}
+    for row in rows:
+        if row.no not in edges or row.run_id is None or run.started_at is None:
+            continue
+        waits = not row.over and row.state in WAITING and not row.counts_needs
+        if row.started_at is not None or waits:
+            ends = [end for name in edges[row.no] if (end := ended.get(name)) is not None]
+            found[row.no] = max([run.started_at, *ends])
+    return found
+
+
+async def attempts_at(db: Database, ids: Sequence[int]) -> dict[int, list[Segment]]:
+    """By run, the last attempts at it, numbered over all that there were."""
+    found: dict[int, list[Row]] = defaultdict(list)
+    for row in await fetched(db, ATTEMPTS, list(ids)):
+        found[row["run_id"]].append(row)
+    again = await retries(db, ids)
+    return {
+        run_id: [
+            attempt(row, number, again.get((run_id, number - 1)))
+            for number, row in enumerate(rows, rows[0]["made"] + 1 - sum(r["kept"] for r in rows))
+            if row["started_at"] is not None
+        ]
+        for run_id, rows in found.items()
+    }
+
+
 def chosen(rows: Sequence[StepRow]) -> list[StepRow]:
     """At most ``MOST`` steps, in their order; of more, what failed or goes before what is done."""
     if len(rows) <= MOST:
@@ -120,26 +175,37 @@ def chosen(rows: Sequence[StepRow]) -> list[StepRow]:
     return sorted(rows, key=lambda row: (row.state in quiet, row.no))[:MOST]
 
 
-def attempt(row: Row) -> Segment:
+def attempt(row: Row, number: int, again: Retried | None) -> Segment:
     """An attempt as it is stored."""
     error = Failure.from_json(json.loads(row["error"])).in_line if row["error"] else ""
     return Segment(
         start=row["started_at"],
         end=row["ended_at"],
         mark=LOOKS.get(row["outcome"], WAIT),
-        attempt=row["attempt"],
+        attempt=number,
         error=error,
+        retried=again.told if again else "",
     )
 
 
-def bar_of_step(row: StepRow, tries: Mapping[int, list[Segment]], now: datetime) -> Bar:
-    """A step: its attempts, and the waits between them; one that is made of runs in one piece."""
+def bar_of_step(
+    row: StepRow, tries: Mapping[int, list[Segment]], now: datetime, free: datetime | None
+) -> Bar:
+    """A step: its attempts, and the waits between them; one that is made of runs in one piece.
+
+    ``free``: from when on it could have gone; until the first attempt it waits.
+    """
     waits = row.wait is not None and row.wait.cause is not WaitCause.CHILDREN
     if (row.items is not None or row.child is not None) and row.started_at is not None:
         whole = Segment(start=row.started_at, end=row.ended_at, mark=row.mark)
         segments: tuple[Segment, ...] = (whole,)
     else:
         segments = with_waits(tries.get(row.run_id or 0, []), now if waits else None)
+    first = segments[0].start if segments else None
+    if free is not None and first is None and row.started_at is None:
+        segments = (Segment(start=free, end=None, mark=WAIT),)
+    elif free is not None and first is not None and (first - free).total_seconds() > SHORT:
+        segments = (Segment(start=free, end=first, mark=WAIT), *segments)
     return Bar(name=row.name, mark=row.mark, run_id=row.run_id, segments=segments, took=row.took)
 
 
@@ -172,10 +238,10 @@ def attempts(run: Run[Any], tries: Mapping[int, list[Segment]], now: datetime) -
         bars.append(
             Bar(
                 name=f"attempt {each.attempt}", mark=each.mark, run_id=None,
-                segments=(*waited, each), took=took,
+                segments=(*waited, each), took=took, note=each.retried,
             )
         )  # fmt: skip
-    last = found[-1].end if found else None
+    last = found[-1].end if found else run.created_at
     if last is not None and not run.state.ended and run.state is not State.RUNNING:
         wait = Segment(start=last, end=None, mark=WAIT)
         mark = marks.of_run(run)

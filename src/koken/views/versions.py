@@ -105,15 +105,6 @@ async def spec(
     return number, json.loads(found[0]["spec"])
 
 
-async def differences(
-    db: Database, job: str, *, workspace: str, old: int, new: int
-) -> list[Difference]:
-    """What differs from version ``old`` to version ``new``, by path. Raises ``NotFound``."""
-    _, first = await spec(db, job, workspace=workspace, number=old)
-    _, second = await spec(db, job, workspace=workspace, number=new)
-    return compared(first, second)
-
-
 def compared(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
     """What differs between two specs."""
     return list(differing("", by_name(old), by_name(new)))

@@ -1,4 +1,4 @@
-"""Figures about the whole house, for those who watch it by numbers; all found by indexes."""
+"""Figures about all workspaces, for those who watch it by numbers; all found by indexes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ select (select count(*) from (select from koken.run
        (select count(*) from (select from koken.hold
           where granted_at is null limit $1) x) as in_line,
        (select count(*) from (select from koken.run
-          where state in ('failed', 'cancelled') and state = 'failed' and acknowledged_at is null
+          where state = 'failed' and acknowledged_at is null
             and parent_id is null limit $1) x) as failed,
        (select count(*) from koken.schedule
          where retired_at is null and paused_at is null

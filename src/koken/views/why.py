@@ -12,10 +12,12 @@ from koken.model.states import State, WaitCause
 from koken.model.steps import StepSpec
 from koken.model.timing import DEFAULT, Timing
 from koken.store.database import Database, Transaction
+from koken.views import words
 from koken.views.cause import Cause
 from koken.views.reading import reading
 from koken.views.runs import ONE_RUN, run_of
-from koken.views.steps import StepRow, declared_in, rows_in, undone_in
+from koken.views.steprows import StepRow
+from koken.views.steps import declared_in, rows_in, undone_in
 from koken.views.whysteps import DONE, of_blocked, of_record, of_undone, of_waiting, of_workflow
 
 
@@ -38,7 +40,7 @@ class Why:
 
 
 HOLDERS = """
-select k.key, k.max_holders, o.run_id as held_by, j.name as job, o.granted_at as since,
+select mine.run_id, k.key, k.max_holders, o.run_id as held_by, j.name as job, o.granted_at as since,
        (select count(*) from (
           select from koken.hold w where w.lock_id = k.id and w.granted_at is null
              and (w.rank, w.run_id) < (mine.rank, mine.run_id)
@@ -51,7 +53,7 @@ select k.key, k.max_holders, o.run_id as held_by, j.name as job, o.granted_at as
      order by h.granted_at limit 1) o on true
   left join koken.run r on r.id = o.run_id
   left join koken.job j on j.id = r.job_id
- where mine.run_id = $1 and mine.granted_at is null
+ where mine.run_id = any($1::bigint[]) and mine.granted_at is null
 """
 QUEUE = """
 select q.id, q.name, q.paused_at, q.paused_by, q.pause_reason, q.max_running, q.rate, q.rate_at,
@@ -114,8 +116,10 @@ async def all_of(
     if run.state not in (State.SUCCEEDED, State.SKIPPED):
         causes += of_record(rows)
         below = await of_children(session, rows, timing, deep) if deep else {}
+        held = await of_held(session, rows)
         for cause in of_workflow(rows, declared):
-            causes += [cause, *below.pop(cause.step or "", ())]
+            causes += held.pop(cause.step or "", ()) or [cause]
+            causes += below.pop(cause.step or "", ())
         causes += of_undone(await undone_in(session, run))
     return causes, rows
 
@@ -137,6 +141,21 @@ async def of_children(
     return found
 
 
+async def of_held(session: Transaction, rows: Sequence[StepRow]) -> dict[str, list[Cause]]:
+    """By step, what keeps one that could go: who holds its lock, what is wrong with its queue."""
+    free = [row for row in rows if row.run_id is not None and not row.over and not row.counts_needs]
+    locked = [row for row in free if row.state is State.BLOCKED]
+    causes = await of_locks(session, [row.run_id for row in locked if row.run_id is not None])
+    found = {row.name: causes.get(row.run_id or 0, []) for row in locked}
+    for row in [row for row in free if row.state is State.READY][:LOOKED_AT]:
+        of_queue = await ready(session, row.run_id or 0)
+        found[row.name] = [cause for cause in of_queue if cause.cause != "in_line"]
+    return {
+        name: [replace(each, step=name, text=f"waits: {each.text}") for each in own]
+        for name, own in found.items()
+    }
+
+
 async def own(session: Transaction, run: Run[Any], rows: Sequence[StepRow] = ()) -> list[Cause]:
     """What is to be said of the run itself, whose steps are ``rows``."""
     if run.state.ended:
@@ -150,8 +169,8 @@ async def own(session: Transaction, run: Run[Any], rows: Sequence[StepRow] = ())
         by_time = run.wait is None or run.wait.cause in (WaitCause.RETRY, WaitCause.DELAY)
         return [waiting(run)] if by_time else await of_waiting(session, run, rows)
     if run.state is State.BLOCKED:
-        return await of_blocked(session, run) or await blocked(session, run)
-    return await ready(session, run)
+        return await of_blocked(session, run) or (await of_locks(session, [run.id])).get(run.id, [])
+    return await ready(session, run.id)
 
 
 async def silence(session: Transaction, run: Run[Any], timing: Timing) -> list[Cause]:
@@ -182,32 +201,26 @@ def waiting(run: Run[Any]) -> Cause:
     return Cause(cause="not_due", text=f"it is not due yet{reason}", until=until)
 
 
-async def blocked(session: Transaction, run: Run[Any]) -> list[Cause]:
-    """Locks that others hold."""
-    causes = []
-    for row in await session.fetch_text(HOLDERS, run.id):
-        ahead = f", with {counted(row['ahead'])} before it in line," if row["ahead"] else ""
+async def of_locks(session: Transaction, ids: Sequence[int]) -> dict[int, list[Cause]]:
+    """By run, the locks that it waits for, and who holds them."""
+    causes: dict[int, list[Cause]] = {}
+    for row in await session.fetch_text(HOLDERS, list(ids)) if ids else ():
+        ahead = f", with {words.capped(row['ahead'])} before it in line," if row["ahead"] else ""
         if row["held_by"] is None:
             text = f"lock {row['key']}{ahead} is free: handed out in a moment, or it is not due yet"
-            causes.append(Cause(cause="lock", text=text, key=row["key"]))
         else:
             limit = f" (limit {row['max_holders']})" if row["max_holders"] > 1 else ""
             text = f"lock {row['key']}{limit}{ahead} is held by run {row['held_by']} ({row['job']})"
-            causes.append(
-                Cause(
-                    cause="lock",
-                    text=text,
-                    key=row["key"],
-                    held_by=row["held_by"],
-                    since=row["since"],
-                )
-            )
+        cause = Cause(
+            cause="lock", text=text, key=row["key"], held_by=row["held_by"], since=row["since"]
+        )
+        causes.setdefault(row["run_id"], []).append(cause)
     return causes
 
 
-async def ready(session: Transaction, run: Run[Any]) -> list[Cause]:
+async def ready(session: Transaction, run_id: int) -> list[Cause]:
     """A ready run that nobody has taken."""
-    (queue,) = await session.fetch_text(QUEUE, run.id)
+    (queue,) = await session.fetch_text(QUEUE, run_id)
     causes = queue_causes(queue)
     workers = await session.fetch_text(WORKERS, queue["name"], queue["id"])
     if not workers:
@@ -225,8 +238,8 @@ async def ready(session: Transaction, run: Run[Any]) -> list[Cause]:
         if free == 0:
             text = f"all {slots} slots of queue {queue['name']} are taken"
             causes.append(Cause(cause="workers_busy", text=text, key=queue["name"]))
-    ahead = (await session.fetch_text(AHEAD, run.id))[0]["ahead"]
-    place = "it is next in line" if not ahead else f"{counted(ahead)} stand before it in line"
+    ahead = (await session.fetch_text(AHEAD, run_id))[0]["ahead"]
+    place = "it is next in line" if not ahead else f"{words.capped(ahead)} stand before it in line"
     causes.append(Cause(cause="in_line", text=f"{place} in queue {queue['name']}"))
     return causes
 
@@ -240,14 +253,10 @@ def queue_causes(queue: Any) -> list[Cause]:
         text = f"queue {name} is paused by {queue['paused_by']}{why_paused}"
         causes.append(Cause(cause="queue_paused", text=text, key=name, since=queue["paused_at"]))
     if queue["max_running"] is not None and queue["running"] >= queue["max_running"]:
-        text = f"queue {name} is full: {counted(queue['running'])} of {queue['max_running']} run"
+        running = words.capped(queue["running"])
+        text = f"queue {name} is full: {running} of {queue['max_running']} run"
         causes.append(Cause(cause="queue_full", text=text, key=name))
     if queue["rate"] is not None:
         text = f"queue {name} starts at most one run every {in_words(1 / queue['rate'])}"
         causes.append(Cause(cause="queue_rate", text=text, key=name))
     return causes
-
-
-def counted(number: int) -> str:
-    """A number that was counted up to 1,000."""
-    return "1,000+" if number > 1000 else f"{number:,}"

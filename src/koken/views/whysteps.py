@@ -11,7 +11,7 @@ from koken.model.states import BAD, State, WaitCause
 from koken.model.steps import StepSpec
 from koken.store.database import Transaction
 from koken.views.cause import Cause, listed
-from koken.views.steps import StepRow, gate_of, going
+from koken.views.steprows import StepRow, gate_of, going
 
 DONE = (State.SUCCEEDED, State.SKIPPED)
 TOLD = 30
@@ -93,8 +93,9 @@ def of_row(row: StepRow, needs: Sequence[str]) -> Cause:
         )  # fmt: skip
     if row.wait is not None:
         detail = f" ({row.detail})" if row.detail else ""
+        failed = f"{row.reason}; " if row.wait.cause is WaitCause.RETRY and row.reason else ""
         return Cause(
-            cause=row.wait.cause.value, text=f"{row.mark.word}{detail}", step=row.name,
+            cause=row.wait.cause.value, text=f"{failed}{row.mark.word}{detail}", step=row.name,
             until=row.wait.until, wait_for=row.wait.wait_for,
         )  # fmt: skip
     if row.state is State.READY:
@@ -144,8 +145,7 @@ async def of_waiting(
         again = f" (again: {found[0]['reason']})" if found and found[0]["reason"] else ""
         text = f"it asks{whom}: {found[0]['text'] if found else wait.wait_for}{again}"
     elif wait.cause is WaitCause.OPERATION:
-        named = f" {wait.wait_for}" if wait.wait_for else ""
-        text = f"operation{named} goes on elsewhere; the next poll comes"
+        text = f"{operations(wait.wait_for)} elsewhere; the next poll comes"
     elif wait.cause is WaitCause.CHILDREN:
         text = children(run, going(rows))
     elif wait.cause is WaitCause.GATE and (spec := await session.fetch_text(SPEC, run.id)):
@@ -154,6 +154,14 @@ async def of_waiting(
         text += " " + " or ".join(wait.wait_for.splitlines())
     cause = "compensating" if run.phase == "compensating" else wait.cause.value
     return [Cause(cause=cause, text=text, until=wait.until, wait_for=wait.wait_for)]
+
+
+def operations(handles: str | None) -> str:
+    """``operation import goes on``; ``operations publish[0] and publish[1] go on``."""
+    named = (handles or "").splitlines()
+    if len(named) > 1:
+        return f"operations {listed(named)} go on"
+    return " ".join(["operation", *named, "goes on"])
 
 
 TEXTS = {

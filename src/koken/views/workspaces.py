@@ -23,7 +23,7 @@ select w.name, w.created_at,
             limit 1001) y on true
           limit 1001) x) as ready,
        (select count(*) from (select from koken.run r
-          where r.workspace_id = w.id and r.state in ('failed', 'cancelled') and r.state = 'failed'
+          where r.workspace_id = w.id and r.state = 'failed'
             and r.acknowledged_at is null and r.parent_id is null
           limit 1001) x) as failed,
        (select r.created_at from koken.run r where r.id = (

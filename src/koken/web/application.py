@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from koken.web.access.gate import ASKED_BY_MACHINES, Gate
+from koken.web.access.porch import ASKED_BY_MACHINES, Porch
 from koken.web.api.application import api
 from koken.web.console.application import console
 from koken.web.house import House
@@ -35,6 +35,8 @@ class Parts:
             await self.app(scope, receive, send)
         elif path == API or path.startswith(f"{API}/"):
             scope["root_path"] = scope.get("root_path", "") + API
+            if path == API:
+                scope["path"] = f"{API}/"
             await self.api(scope, receive, send)
         else:
             await self.console(scope, receive, send)
@@ -48,10 +50,16 @@ def application(house: House) -> FastAPI:
         async with house.open():
             yield
 
-    whole = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
+    whole = FastAPI(
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+    )
     parts = {"api": api(house), "console": console(house)}
     whole.add_middleware(Parts, **parts)
-    whole.add_middleware(Gate, house=house)
+    whole.add_middleware(Porch, house=house)
     for name, part in ({"": whole} | parts).items():
         part.state.house, part.state.is_api = house, name != "console"
     watch(whole, house)

@@ -37,7 +37,7 @@ FAULTS: Mapping[str, Fault] = {
         403,
         "That is not allowed",
         "Who asks is known, and may not do that there.",
-        "Ask somebody who administers the workspace for a role, or a token with that scope.",
+        "Ask somebody who administers the workspace for a role, or a token with that right.",
     ),
     "not_found": Fault(
         404,
@@ -68,6 +68,13 @@ FAULTS: Mapping[str, Fault] = {
         "The same request is still being carried out",
         "It came under this idempotency key a moment ago, and has no answer yet.",
         "Send it again after as many seconds as the header Retry-After says.",
+    ),
+    "outcome_unknown": Fault(
+        409,
+        "What became of the same request is not known",
+        "It came under this idempotency key and has changed something; its answer is lost with "
+        "the process that carried it out. It is not carried out again.",
+        "Look what has become of it; ask for what is still to be done under a new key.",
     ),
     "locked": Fault(
         409,
@@ -141,7 +148,10 @@ FAULTS: Mapping[str, Fault] = {
 def problem_of(
     code: str, detail: str, *, base: str, path: str, status: int | None = None, **members: Any
 ) -> dict[str, Any]:
-    """A problem (RFC 9457) as plain values; ``base`` stands before our paths."""
+    """A problem (RFC 9457) as plain values.
+
+    ``base`` is ``url`` of the settings; empty: ``type`` is a path, whatever name was asked for.
+    """
     fault = FAULTS.get(code)
     return {
         "type": f"{base}{PLACE}/{code}",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive
 
+from koken.model.web import BODY_LIMIT
+
 OF_REQUEST = 2 * 1024 * 1024
 """Bytes of a body, whatever is asked; forms write one byte as three."""
-OF_JSON = 1024 * 1024
+OF_JSON = BODY_LIMIT
 """Bytes of a body of the API."""
 
 

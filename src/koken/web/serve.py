@@ -86,6 +86,11 @@ def is_loopback(listening: socket.socket) -> bool:
     return ip_address(listening.getsockname()[0]).is_loopback
 
 
+def is_everywhere(listening: socket.socket) -> bool:
+    """Whether a socket hears whoever reaches this machine by any of its addresses."""
+    return ip_address(listening.getsockname()[0]).is_unspecified
+
+
 def address(listening: socket.socket) -> str:
     """Where a browser finds it."""
     host, port = listening.getsockname()[:2]

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypedDict
 
 from koken.client.arguments import said
 from koken.define.body import NOT_STARTED, Body
 from koken.define.problems import invalid
-from koken.define.spelling import did_you_mean
+from koken.define.spelling import did_you_mean, meant
 from koken.define.starting import START, changed
 from koken.engine import start as engine
 from koken.errors import InvalidArguments, NotFound
@@ -21,6 +21,8 @@ from koken.model.job import StartOptions
 from koken.model.run import Run
 from koken.views import runs
 from koken.views.parameters import parameters
+from koken.web.access.principal import Kind
+from koken.web.masking import refuse_masks
 from koken.web.storedbody import Stored
 from koken.web.visit import Visit
 
@@ -35,6 +37,13 @@ class Begun:
 
     run: Run[Any]
     fresh: bool
+
+
+class Starter(TypedDict):
+    """Who starts a run, for the record."""
+
+    by: str
+    program: bool
 
 
 async def start(
@@ -52,10 +61,9 @@ async def begin(visit: Visit, job: str, args: Any, options: Mapping[str, Any]) -
     is stored of the job. Raises as ``AsyncClient.start`` does; then nothing was started.
     """
     chosen = options_of(job, options)
-    plain = bound(await body_of(visit, job), job, args)
-    by = visit.principal.name
+    plain = bound(await body_of(visit, job), job, args, visit.house.web.mask)
     started = await engine.start(
-        visit.db, job, plain, workspace=visit.workspace, options=chosen, by=by
+        visit.db, job, plain, workspace=visit.workspace, options=chosen, **starter(visit)
     )
     found = await runs.get_many(visit.views, [started.run_id])
     return Begun(found[started.run_id], started.verdict != "existing")
@@ -69,29 +77,32 @@ async def begin_many(
     if given:
         raise invalid(job, given, end=NOT_STARTED)
     chosen = options_of(job, options)
-    body = await body_of(visit, job)
+    body, words = await body_of(visit, job), visit.house.web.mask
     texts = []
-    for place, row in enumerate(rows):
+    for number, row in enumerate(rows):
         try:
-            texts.append(codec.encode(bound(body, job, row), name="the arguments"))
+            texts.append(codec.encode(bound(body, job, row, words), name="the arguments"))
         except InvalidArguments as error:
             problems = {
-                f"rows[{place}].{at}".rstrip("."): text for at, text in error.problems.items()
+                f"rows[{number}].{at}".rstrip("."): text for at, text in error.problems.items()
             }
-            raise InvalidArguments(f"row {place}: {error}", problems) from None
+            raise InvalidArguments(f"row {number}: {error}", problems) from None
     if not texts:
         return []
-    by = visit.principal.name
     return await engine.start_many(
-        visit.db, job, texts, workspace=visit.workspace, options=chosen, by=by
+        visit.db, job, texts, workspace=visit.workspace, options=chosen, **starter(visit)
     )
+
+
+def starter(visit: Visit) -> Starter:
+    """Who starts a run: a person, or a program with a token."""
+    return {"by": visit.principal.name, "program": visit.principal.kind is Kind.TOKEN}
 
 
 def options_of(job: str, options: Mapping[str, Any]) -> StartOptions:
     """The options of a start. Raises ``InvalidArguments``, by their names."""
-    problems = {
-        name: f"is no option.{did_you_mean(name, START)}" for name in options if name not in START
-    }
+    hints = meant([name for name in options if name not in START], START)
+    problems = {name: f"is no option.{hint}" for name, hint in hints.items()}
     read: dict[str, Any] = {}
     for name, value in options.items():
         try:
@@ -107,10 +118,14 @@ def options_of(job: str, options: Mapping[str, Any]) -> StartOptions:
         raise invalid(job, error.problems, end=NOT_STARTED) from None
 
 
-def bound(body: Body, job: str, args: Any) -> dict[str, Any]:
-    """Arguments as the body takes them. Raises ``InvalidArguments``."""
+def bound(body: Body, job: str, args: Any, words: Sequence[str]) -> dict[str, Any]:
+    """Arguments as the body takes them; ``words`` tell which are secrets.
+
+    Raises ``InvalidArguments``.
+    """
     if not isinstance(args, Mapping) or not all(isinstance(name, str) for name in args):
         raise invalid(job, {"": "the arguments are no object with named fields"}, end=NOT_STARTED)
+    refuse_masks(args, words, body.parameters)
     return body.bind_plain(args)
 
 
@@ -132,12 +147,12 @@ async def body_of(visit: Visit, job: str) -> Body:
 
 async def form_of(visit: Visit, job: str) -> str | None:
     """The JSON Schema of what a job takes, as it was a moment ago; None: there is no such job."""
-    kept, place = visit.house.forms, (visit.workspace, job)
-    form = kept.get(place)
+    kept, key = visit.house.forms, (visit.workspace, job)
+    form = kept.get(key)
     if form is None:
         form = await parameters(visit.views, job, visit.workspace)
         if form is not None:
-            kept.put(place, form)
+            kept.put(key, form)
     return form
 
 

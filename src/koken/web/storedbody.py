@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from koken.define.body import NOT_STARTED, Body
 from koken.define.problems import invalid, path_of
-from koken.define.spelling import did_you_mean
+from koken.define.spelling import meant
 from koken.model.fields import Schema, fitting
 
 Check = Callable[[Any], Any]
@@ -32,11 +32,10 @@ class Stored(Body):
     def bind_plain(self, plain: Mapping[str, Any]) -> dict[str, Any]:
         values = super().bind_plain(plain)
         known = self.argument_names or ()
-        problems = {
-            name: f"is not an argument.{did_you_mean(name, known)}"
-            for name in values
-            if name not in known and not self.parameters.get("additionalProperties")
-        }
+        free = self.parameters.get("additionalProperties")
+        unknown = [] if free else [name for name in values if name not in known]
+        hints = meant(unknown, known)
+        problems = {name: f"is not an argument.{hint}" for name, hint in hints.items()}
         rest = {name: value for name, value in values.items() if name not in problems}
         try:
             self.check(dict(rest))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, TypedDict
 
 from koken.client.awaiting import AsyncClient
@@ -13,7 +14,7 @@ from koken.model.run import Run
 from koken.store.database import Database
 from koken.views import runs
 from koken.views.query import is_id
-from koken.web.access.principal import Principal
+from koken.web.access.principal import Kind, Principal
 from koken.web.house import House
 from koken.web.masking import refuse_guesses
 
@@ -40,6 +41,8 @@ class Visit:
     workspace: str
     csrf: str = ""
     """What a form of the console must bring back."""
+    base: str = ""
+    """What stands before each of our paths, for who reaches us as they do."""
     needed: set[tuple[str, Right]] = field(default_factory=set, compare=False, repr=False)
     """The rights that were looked for and found, and where: the same for this visit elsewhere."""
 
@@ -85,7 +88,7 @@ class Visit:
             )
 
     @property
-    def hears_house(self) -> bool:
+    def hears_common(self) -> bool:
         """Whether who asks is told what belongs to no workspace: of users, roles, tokens."""
         return self.found(Right.ADMINISTER, EVERYWHERE)
 
@@ -96,6 +99,11 @@ class Visit:
     def grant(self, reason: str | None) -> Grant:
         """What is done here about who may come in, with what they may do themselves who do it."""
         return {**self.deed(reason), "holds": self.principal.rights}
+
+    @property
+    def gives_until(self) -> datetime | None:
+        """Until when a key is good at most that is made here: a program gives no time it lacks."""
+        return self.principal.until if self.principal.kind is Kind.TOKEN else None
 
     def query(self, text: str) -> str:
         """A query of runs, as it is. Raises ``InvalidArguments`` where it asks for a secret."""

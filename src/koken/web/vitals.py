@@ -100,7 +100,9 @@ class Figures(Collector):
         yield gauge("koken_slots_used", "Slots with a run in them.", now.busy)
         yield gauge("koken_runs_waiting", "Runs that wait for a time.", now.waiting)
         yield gauge("koken_runs_in_line", "Places in line for a lock.", now.in_line)
-        yield gauge("koken_runs_failed_open", "Failed runs that nobody has seen to.", now.failed)
+        yield gauge(
+            "koken_runs_failed_open", "Failed runs that nobody has acknowledged.", now.failed
+        )
         yield gauge("koken_schedules_late", "Schedules that should have fired.", now.late)
 
 
@@ -183,7 +185,7 @@ def router(house: House, figures: Figures) -> APIRouter:
 
     @found.get("/metrics")
     async def metrics(request: Request) -> Response:
-        """Figures of the whole house: for this machine, and for who may look everywhere."""
+        """Figures of all workspaces: for this machine, and for who may look everywhere."""
         if not origin.is_local(request):
             try:
                 visit = await door.visit(request)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from argon2 import PasswordHasher
 
-from koken.engine import access, accesstokens
+from koken.engine import access, tokens
 from koken.web.access import passwords
 from koken.web.house import House
 from tests.web.forms import hidden
@@ -42,11 +42,11 @@ def user() -> Asks:
 def token() -> Asks:
     """Makes a token and gives the header that shows it: ``await token(house, "read")``."""
 
-    async def make(house: House, *scopes: str, **options: Any) -> dict[str, str]:
+    async def make(house: House, *rights: str, **options: Any) -> dict[str, str]:
         name = options.pop("name", "ci")
-        made = await accesstokens.make(house.db, name, scopes, by="test", **options)
+        made = await tokens.make(house.db, name, rights, by="test", **options)
         house.credentials.forget()
-        return {"Authorization": f"Bearer {made}"}
+        return {"Authorization": f"Bearer {made.token}"}
 
     return make
 

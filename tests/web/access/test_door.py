@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from koken.engine import access, accesstokens
+from koken.engine import access, tokens
 from koken.model.web import Web
-from koken.web.access import credentials, opening
+from koken.web.access import opening, principal
 from koken.web.access.principal import Kind
 from tests.support.moments import until
 
@@ -118,7 +118,7 @@ async def test_a_token_ends_by_time_and_by_hand(
         200,
     ]
 
-    await accesstokens.revoke(house.db, "ci", by="test")
+    await tokens.revoke(house.db, "ci", by="test")
     house.credentials.forget()
     assert (await http.get(RUNS, headers=revoked)).status_code == 401
     assert (await http.get(RUNS, headers=passing)).status_code == 200
@@ -128,7 +128,7 @@ async def test_a_token_ends_by_time_and_by_hand(
         def now(cls, tz: Any = None) -> datetime:
             return datetime(2199, 1, 1, tzinfo=UTC)
 
-    monkeypatch.setattr(credentials, "datetime", Later)
+    monkeypatch.setattr(principal, "datetime", Later)
     assert (await http.get(RUNS, headers=passing)).status_code == 401
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from koken.engine import accesssessions
+from koken.engine import signins
 from koken.model.web import Web
 from koken.views.access import sessions
 from tests.web.access.conftest import form
@@ -59,7 +59,7 @@ async def test_guessing_at_many_names_is_slow_from_one_address(open_house: Any, 
     ],
 )
 def test_a_network_of_ones_own_counts_as_one_address(address: str, counted: str) -> None:
-    assert accesssessions.neighbourhood(address) == counted
+    assert signins.neighbourhood(address) == counted
 
 
 async def test_behind_a_trusted_proxy_the_address_that_it_names_counts(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -8,7 +9,7 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from koken.engine import access
+from koken.engine import access, signins
 from koken.model.web import Web
 from koken.views.access import users
 from koken.web.access import seals
@@ -100,6 +101,36 @@ async def test_a_name_that_is_taken_is_nobody_elses(
     ]
     got = await http.post("/sign-in", data={"name": "anna@example.com", "password": ""})
     assert got.status_code == 401
+
+
+async def test_who_comes_twice_at_once_for_the_first_time_is_one(open_house: Any) -> None:
+    house, _ = await open_house()
+    mira = await asyncio.gather(
+        *(signins.vouched(house.db, ISSUER, "1", ["mira"], {"*": "viewer"}) for _ in range(8))
+    )
+    assert {found for found in mira if found and found[1] == "mira"} == {*mira}
+    assert len({*mira}) == 1
+    several = await asyncio.gather(
+        *(
+            signins.vouched(house.db, ISSUER, f"t{n}", ["ben", f"ben-{n}"], {"*": "viewer"})
+            for n in range(8)
+        )
+    )
+    names = sorted(found[1] for found in several if found)
+    assert names[0] == "ben"
+    assert len({*names}) == 8
+
+
+async def test_where_every_name_is_taken_that_is_said(
+    doors: Any, fake: FakeIssuer, user: Any
+) -> None:
+    house, http = doors
+    await user(house, "anna")
+    await user(house, "248@id.example")
+    got = await come_back(http, fake)
+    assert got.status_code == 409
+    assert "every name that it tells is somebody else&#39;s here: anna, 248@id.example" in got.text
+    assert "koken_session" not in http.cookies
 
 
 async def test_who_was_disabled_stays_out(doors: Any, fake: FakeIssuer) -> None:

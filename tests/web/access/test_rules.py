@@ -11,7 +11,6 @@ from koken.model.rights import Right
 from koken.views.events import of_workspace
 from koken.web.access import credentials, passwords
 from koken.web.access.principal import Kind, Principal
-from koken.web.acting import RIGHTS
 from tests.web.access.conftest import PASSWORD, csrf
 
 NEW = "roses in summer"
@@ -69,11 +68,11 @@ async def test_what_is_the_houses_is_heard_by_who_administers_it(
     house, http = await open_house()
     await user(house, "anna", admin="*")
     await user(house, "ben", viewer="*")
-    for name, scopes, heard in (
+    for name, rights, heard in (
         ("reader", ("read",), False),
         ("root", ("read", "administer"), True),
     ):
-        headers = await token(house, *scopes, name=name)
+        headers = await token(house, *rights, name=name)
         rows = (await http.get("/api/v1/events", headers=headers)).json()["items"]
         assert ("add user" in {row["verb"] for row in rows}) is heard, name
     for name, heard in (("ben", False), ("anna", True)):
@@ -81,9 +80,59 @@ async def test_what_is_the_houses_is_heard_by_who_administers_it(
         assert ("<strong>add user</strong>" in page) is heard, name
 
 
-def test_every_verb_has_its_right() -> None:
-    assert {verb for verb, right in RIGHTS.items() if right is Right.START} == {"answer", "signal"}
-    assert RIGHTS["rerun"] is Right.OPERATE
+VERBS: tuple[tuple[str, dict[str, Any], Right], ...] = (
+    ("cancellations", {}, Right.OPERATE),
+    ("acknowledgements", {}, Right.OPERATE),
+    ("retries", {}, Right.OPERATE),
+    ("reruns", {}, Right.OPERATE),
+    ("forks", {}, Right.OPERATE),
+    ("skips", {"step": "x"}, Right.OPERATE),
+    ("resolutions", {"step": "x"}, Right.OPERATE),
+    ("marks", {"step": "x", "code": 4}, Right.OPERATE),
+    ("answers", {"question": "x", "value": 1}, Right.START),
+    ("signals", {"name": "x"}, Right.START),
+)
+
+
+async def test_every_verb_takes_its_right(open_house: Any, token: Any) -> None:
+    house, http = await open_house()
+    run = (await http.post("/api/v1/runs", json={"job": "greet", "delay": "1h"})).json()["id"]
+    lacking = {
+        right: await token(house, *(each for each in Right if each != right), name=f"no-{right}")
+        for right in (Right.OPERATE, Right.START)
+    }
+    for verb, body, right in VERBS:
+        asked = {"url": f"/api/v1/runs/{run}/{verb}", "json": body}
+        got = await http.post(**asked, headers=lacking[right])
+        assert (verb, got.status_code, got.json()["code"]) == (verb, 403, "forbidden")
+        assert f"may not {right} in workspace 'default'" in got.json()["detail"], verb
+    for verb, body, right in VERBS:
+        having = lacking[Right.START if right is Right.OPERATE else Right.OPERATE]
+        got = await http.post(f"/api/v1/runs/{run}/{verb}", json=body, headers=having)
+        assert got.status_code != 403, verb
+
+
+async def test_pages_that_show_what_there_is_are_for_readers(open_house: Any, token: Any) -> None:
+    house, http = await open_house()
+    run = (await http.post("/api/v1/runs", json={"job": "greet", "delay": "1h"})).json()["id"]
+    doer = await token(house, "operate", "start")
+    reader = await token(house, "read", name="reader")
+    for path in (
+        f"/runs/{run}/plan/cancel",
+        "/bulks/preview?q=job:greet&verb=cancel",
+        "/schedules/1/backfill?since=2026-01-01&until=2026-01-02",
+        "/jobs/greet/start",
+    ):
+        got = await http.get(path, headers=doer)
+        assert (got.status_code, "may not read in workspace" in got.text) == (403, True), path
+        if "start" not in path:
+            got = await http.get(path, headers=reader)
+            assert got.status_code != 403, path
+    for path, form in (
+        ("/bulks", {"verb": "cancel", "q": "job:greet", "reason": ""}),
+        ("/jobs/greet/start", {"a.name": "x", "o.when": "at"}),
+    ):
+        assert (await http.post(path, data=form, headers=doer)).status_code == 403, path
 
 
 async def test_what_somebody_changes_of_their_own_is_written_down(
@@ -96,7 +145,7 @@ async def test_what_somebody_changes_of_their_own_is_written_down(
     await here.post("/account/sessions", data={"csrf": proof})
     given = {"csrf": proof, "password": PASSWORD, "new": NEW}
     assert (await here.post("/account/password", data=given)).status_code == 303
-    rows = await of_workspace(house.views, workspace="default", house=True)
+    rows = await of_workspace(house.views, workspace="default", common=True)
     assert [(row.verb, row.by) for row in rows[:2]] == [
         ("set password", "anna"),
         ("end session", "anna"),

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 
-from koken.engine import accesstokens, answered
-from koken.engine.answered import Answer
-from koken.errors import InProgress, KeyConflict
+from koken.engine import answered, control, tokens
+from koken.engine.answered import Keyed, Reply
+from koken.errors import InProgress, KeyConflict, OutcomeUnknown
 from koken.web.house import House
+from tests.support.house import CLOCK
 from tests.web.api.yard import problem, start, token
 
 RUNS = "/api/v1/runs"
@@ -112,11 +114,11 @@ async def test_who_has_lost_the_right_gets_no_kept_answer(house: House, done: st
     url = f"{RUNS}/{done}/reruns"
     first = await house.http.post(url, headers=KEY | robot)
     async with house.db.transaction() as tx:
-        await tx.execute("update koken.token set scopes = '{read}'")
+        await tx.execute("update koken.token set rights = '{read}'")
     house.credentials.forget()
     assert problem(await house.http.post(url, headers=KEY | robot)) == (403, "forbidden")
     async with house.db.transaction() as tx:
-        await tx.execute("update koken.token set scopes = '{read,operate}'")
+        await tx.execute("update koken.token set rights = '{read,operate}'")
     house.credentials.forget()
     again = await house.http.post(url, headers=KEY | robot)
     assert (again.status_code, again.text) == (201, first.text)
@@ -127,49 +129,148 @@ async def test_a_later_token_of_that_name_has_keys_of_its_own(house: House, done
         robot = await token(house, "read", "operate")
         got = await house.http.post(f"{RUNS}/{done}/reruns", headers=KEY | robot)
         assert (got.status_code, got.json()["id"]) == (201, run)
-        await accesstokens.revoke(house.db, "robot", by="mira")
+        await tokens.revoke(house.db, "robot", by="mira")
         house.credentials.forget()
 
 
-async def test_while_it_is_carried_out_one_is_told_when_to_ask_again(
+async def carried_out_by_one_that_died(
+    house: House, monkeypatch: pytest.MonkeyPatch, url: str
+) -> httpx.Response:
+    """Send a write to a process that does not live to keep what it answers."""
+
+    async def lost(*_: Any) -> None:
+        """Keep no answer."""
+
+    with monkeypatch.context() as patched:
+        patched.setattr(answered, "keep", lost)
+        return await house.http.post(url, headers=KEY)
+
+
+async def at(house: House, time: str) -> None:
+    """Have it be that time of the day."""
+    async with house.db.transaction() as tx:
+        await tx.execute(CLOCK.format(at=f"2026-11-30T{time}Z"))
+
+
+async def test_what_a_process_wrote_that_died_is_not_carried_out_again(
     house: House, done: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def lost(*_: Any) -> None:
-        """Keep no answer, as a process that has ended."""
-
-    monkeypatch.setattr(answered, "keep", lost)
     url = f"{RUNS}/{done}/reruns"
+    await at(house, "12:00:00")
+    assert (await carried_out_by_one_that_died(house, monkeypatch, url)).status_code == 201
+    for time, code, rest in (
+        ("12:00:00", "in_progress", "60"),
+        ("12:00:40.5", "in_progress", "20"),
+        ("12:01:01", "outcome_unknown", None),
+        ("23:00:00", "outcome_unknown", None),
+    ):
+        await at(house, time)
+        got = await house.http.post(url, headers=KEY)
+        assert problem(got) == (409, code), time
+        assert got.headers.get("retry-after") == rest
+    assert got.json()["detail"].endswith(
+        "It is not carried out again: look what has become of it, then ask for what is still to "
+        "be done under a new key"
+    )
+    assert await count(house, "select count(*) from koken.run") == 2
+
+
+async def test_what_a_process_began_that_died_before_it_wrote_is_carried_out(
+    house: House, done: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def dies(*_: Any, **__: Any) -> None:
+        """As a process that has ended."""
+        raise asyncio.CancelledError
+
+    url = f"{RUNS}/{done}/reruns"
+    await at(house, "12:00:00")
+    with monkeypatch.context() as patched:
+        patched.setattr("koken.engine.repair.repair", dies)
+        with pytest.raises(asyncio.CancelledError):
+            await house.http.post(url, headers=KEY)
+    assert problem(await house.http.post(url, headers=KEY)) == (409, "in_progress")
+    await at(house, "12:01:01")
     assert (await house.http.post(url, headers=KEY)).status_code == 201
-    got = await house.http.post(url, headers=KEY)
-    assert (problem(got), got.headers["retry-after"]) == ((409, "in_progress"), "1")
+    assert await count(house, "select count(*) from koken.run") == 2
+
+
+async def test_one_that_was_given_up_and_goes_on_writes_nothing(house: House, done: str) -> None:
+    db = house.db
+    slow = await answered.begin(db, "o", "k", b"a")
+    async with db.transaction() as tx:
+        await tx.execute("update koken.answered set at = koken.now() - interval '61 seconds'")
+        (row,) = await tx.fetch_text("select at from koken.answered")
+    assert isinstance(slow, Keyed)
+    slow = replace(slow, at=row["at"])
+    quick = await answered.begin(db, "o", "k", b"a")
+    assert isinstance(quick, Keyed)
+    with answered.carrying(slow), pytest.raises(InProgress, match="was begun anew"):
+        await control.acknowledge(db, int(done), by="mira", reason=None)
+    with answered.carrying(quick):
+        assert await count(house, "select count(*) from koken.answered where written") == 0
+        await control.acknowledge(db, int(done), by="mira", reason=None)
+    assert await count(house, "select count(*) from koken.answered where written") == 1
+
+
+async def test_of_many_at_once_each_writes_once(house: House) -> None:
+    """Each is begun, given up and begun anew by others while it writes."""
+    things = range(8)
+    async with house.db.transaction() as tx:
+        await tx.execute("create table written (thing int)")
+
+    async def write(thing: int) -> None:
+        try:
+            begun = await answered.begin(house.db, "o", f"k-{thing}", b"a")
+            assert isinstance(begun, Keyed)
+            with answered.carrying(begun):
+                async with house.db.transaction() as tx:
+                    await tx.execute(f"insert into written values ({thing})")
+        except (InProgress, OutcomeUnknown):
+            return
+
+    async def give_up() -> None:
+        async with house.db.transaction() as tx:
+            await tx.execute("update koken.answered set at = at - interval '61 seconds'")
+
+    for _ in range(3):
+        wanted = [write(thing) for thing in [*things, *things]]
+        await asyncio.gather(*wanted, *(give_up() for _ in range(4)))
+    await give_up()
+    await asyncio.gather(*map(write, things))
+    async with house.db.transaction() as tx:
+        rows = await tx.fetch_text("select thing from written order by thing")
+    assert [row["thing"] for row in rows] == list(things)
 
 
 async def test_what_was_given_up_is_taken_over(house: House) -> None:
     db = house.db
-    assert await answered.begin(db, "o", "k", b"a") is None
+    assert isinstance(await answered.begin(db, "o", "k", b"a"), Keyed)
     with pytest.raises(InProgress, match="is being carried out; ask again later"):
         await answered.begin(db, "o", "k", b"a")
     async with db.transaction() as tx:
         await tx.execute("update koken.answered set at = koken.now() - interval '61 seconds'")
     with pytest.raises(KeyConflict, match="belongs to another request"):
         await answered.begin(db, "o", "k", b"b")
-    assert await answered.begin(db, "o", "k", b"a") is None
-    await answered.keep(db, "o", "k", b"a", Answer(201, "{}", "/x", (("default", "operate"),)))
+    begun = await answered.begin(db, "o", "k", b"a")
+    assert isinstance(begun, Keyed)
+    await answered.keep(db, begun, Reply(201, "{}", "/x", (("default", "operate"),)))
     kept = await answered.begin(db, "o", "k", b"a")
-    assert kept == Answer(201, "{}", "/x", (("default", "operate"),))
+    assert kept == Reply(201, "{}", "/x", (("default", "operate"),))
 
 
 async def test_after_a_day_a_key_is_free_again(house: House) -> None:
     db = house.db
     for key in ("old", "new"):
-        assert await answered.begin(db, "o", key, b"a") is None
-        await answered.keep(db, "o", key, b"a", Answer(200, "{}", None))
+        begun = await answered.begin(db, "o", key, b"a")
+        assert isinstance(begun, Keyed)
+        await answered.keep(db, begun, Reply(200, "{}", None))
     async with db.transaction() as tx:
         await tx.execute(
             "update koken.answered set at = koken.now() - interval '25 hours' where key = 'old'"
         )
-    assert await answered.begin(db, "o", "old", b"b") is None
-    await answered.keep(db, "o", "old", b"b", Answer(200, "{}", None))
+    begun = await answered.begin(db, "o", "old", b"b")
+    assert isinstance(begun, Keyed)
+    await answered.keep(db, begun, Reply(200, "{}", None))
     async with db.transaction() as tx:
         await tx.execute(
             "update koken.answered set at = koken.now() - interval '25 hours' where key = 'old'"

@@ -41,6 +41,8 @@ async def test_a_preview_and_a_bulk(http: httpx.AsyncClient) -> None:
         "state": "running",
         "total": 3,
         "done": 0,
+        "going": 0,
+        "recovered": 0,
         "failed_again": 0,
         "refused": 0,
         "stopped_reason": None,

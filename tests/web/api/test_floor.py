@@ -20,7 +20,8 @@ async def test_a_queue_is_made_limited_paused_and_goes_on(open_house: OpenHouse)
     got = await http.put("/api/v1/queues/night", json=asked | {"create": True})
     assert got.json() == {
         "name": "night", "running": 0, "ready": 0, "slots": 0, "limit": 4, "rate": 10.0,
-        "burst": 1, "full": False, "paused_at": None, "paused_by": None, "pause_reason": None,
+        "burst": 1, "full": False, "taken_for": None, "paused_at": None, "paused_by": None,
+        "pause_reason": None,
     }  # fmt: skip
     got = await http.put("/api/v1/queues/night", json={"rate": None})
     assert (got.json()["limit"], got.json()["rate"]) == (4, None)

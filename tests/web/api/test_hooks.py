@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+import koken
 from koken.web.house import House
 from tests.web.api.yard import open_yard, problem, token
 
@@ -63,9 +64,12 @@ async def test_a_signed_call_starts_the_job_with_the_fields_that_it_has(
 ) -> None:
     house, http, secret = await opened(open_house)
     assert secret.startswith("whsec_")
+    rotated = (await http.post("/api/v1/hooks/ships/rotations")).json()
+    secret = rotated.pop("secret")
+    assert rotated == {"name": "ships", "url": "http://127.0.0.1:7070/api/v1/hooks/ships"}
     got = await call(http, signed(secret))
     assert got.status_code == 202
-    assert got.json() == {"run": "1", "existing": False, "url": "/runs/1"}
+    assert got.json() == {"run": "1", "existing": False, "url": "http://127.0.0.1:7070/runs/1"}
     run = (await http.get("/api/v1/runs/1")).json()
     assert (run["job"], run["args"], run["trigger"]["by"]) == (
         "lift",
@@ -252,10 +256,41 @@ async def test_who_may_make_hooks(open_house: OpenHouse) -> None:
     operator = await token(house, "read", "start", "operate", name="op")
     got = await http.post("/api/v1/hooks", json={"name": "x", "job": "lift"}, headers=operator)
     assert problem(got) == (403, "forbidden")
-    theirs = await token(house, "read", "administer", workspace="acme", name="acme")
+    admin = await token(house, "read", "administer", name="admin")
+    for path, body in (
+        ("/api/v1/hooks", {"name": "x", "job": "lift"}),
+        ("/api/v1/hooks/ships/rotations", {}),
+    ):
+        got = await http.post(path, json=body, headers=admin)
+        assert problem(got) == (403, "forbidden"), path
+        assert "nobody gives what they do not have" in got.json()["detail"]
+    ruler = await token(house, "start", "administer", name="ruler")
+    got = await http.post("/api/v1/hooks", json={"name": "x", "job": "lift"}, headers=ruler)
+    assert got.status_code == 201
+    assert (await http.post("/api/v1/hooks/x/rotations", headers=ruler)).status_code == 200
+    theirs = await token(house, "read", "start", "administer", workspace="acme", name="acme")
     assert (await http.get("/api/v1/hooks", headers=theirs)).json()["items"] == []
     got = await http.delete("/api/v1/hooks/ships", headers=theirs)
     assert problem(got) == (404, "not_found")
+    got = await http.post("/api/v1/hooks/ships/rotations", headers=theirs)
+    assert problem(got) == (404, "not_found")
+
+
+async def test_a_hook_of_a_job_that_nobody_has_started_yet(open_house: OpenHouse) -> None:
+    app = koken.App("pier")
+
+    @app.job
+    def moor(ship: str = "ada") -> None:
+        """Moor a ship."""
+
+    _, http = await open_house(program=app)
+    body = {"name": "ships", "job": "moor", "argument": "wings"}
+    got = await http.post("/api/v1/hooks", json=body)
+    assert problem(got) == (422, "invalid_arguments")
+    got = await http.post("/api/v1/hooks", json={"name": "ships", "job": "moor"})
+    assert got.status_code == 201, got.text
+    assert (await call(http, signed(got.json()["secret"]))).status_code == 202
+    assert (await http.get("/api/v1/runs/1")).json()["args"] == {"ship": "grace"}
 
 
 async def test_a_hook_starts_in_its_own_workspace(open_house: OpenHouse) -> None:

@@ -12,8 +12,8 @@ from tests.web.api.yard import ODD, is_instant, open_yard, problem, start, token
 OpenHouse = Callable[..., Any]
 
 
-async def test_jobs_are_found_by_name_tag_and_owner(open_house: OpenHouse) -> None:
-    _, http = await open_yard(open_house)
+async def test_jobs_are_found_as_in_the_console(open_house: OpenHouse) -> None:
+    house, http = await open_yard(open_house)
 
     async def named(**query: Any) -> list[str]:
         got = (await http.get("/api/v1/jobs", params=query)).json()
@@ -23,8 +23,19 @@ async def test_jobs_are_found_by_name_tag_and_owner(open_house: OpenHouse) -> No
         "ask", "lift", "listen", "one", "reduce", "tide", "two.b", "unload",
     ]  # fmt: skip
     assert await named(q="contexts REDUCE") == ["reduce"]
-    assert await named(tag="heavy") == ["lift"]
-    assert await named(owner="quay", q="nothing") == []
+    assert await named(q="tag:heavy") == ["lift"]
+    assert await named(q="owner:quay queue:default,night") == ["lift"]
+    assert await named(q="owner:quay nothing") == []
+    await http.post("/api/v1/jobs/tide/pauses")
+    assert await named(q="state:paused") == ["tide"]
+    assert await named(q="state:failing,late", limit=1) == []
+    bad = await http.get("/api/v1/jobs", params={"q": "stat:paused"})
+    assert (problem(bad), list(bad.json()["problems"])) == ((422, "invalid_arguments"), ["stat"])
+    async with house.db.transaction() as tx:
+        await tx.execute("update koken.job set retired_at = koken.now() where name = 'two.b'")
+    assert await named(q="two.b") == []
+    assert await named(q="two.b", retired=1) == ["two.b"]
+    await house.db.run(lambda tx: tx.execute("update koken.job set retired_at = null"))
     first = (await http.get("/api/v1/jobs", params={"limit": 5})).json()
     second = (await http.get("/api/v1/jobs", params={"limit": 5, "cursor": first["next"]})).json()
     assert [job["name"] for job in second["items"]] == ["tide", "two.b", "unload"]
@@ -39,12 +50,12 @@ async def test_a_job_in_all_its_parts(open_house: OpenHouse) -> None:
     got = (await http.get("/api/v1/jobs/lift")).json()
     assert got["spec"]["lock"]["key"] == "crane:{ship}"
     assert got["arguments"]["properties"]["ship"]["default"] == "ada"
-    assert got["health"] == {"outcomes": ["ready"], "failing_since": None, "unresolved": 0}
+    assert got["health"] == {"outcomes": ["ready"], "failing_since": None, "open_failures": 0}
     assert (got["version"], got["app"], got["published_by"]) == (1, "yard", "anna")
     tide = (await http.get("/api/v1/jobs/tide")).json()
     assert [each["words"] for each in tide["schedules"]] == [
         "At 02:00 every day, Europe/Berlin",
-        "At minute 0 past every sixth hour, Europe/Berlin",
+        "At 00:00, 06:00, 12:00, and 18:00 every day, Europe/Berlin",
     ]
     assert tide["spec"]["defaults"] == {"password": "•••"}
     assert tide["arguments"]["properties"]["password"]["default"] == "•••"

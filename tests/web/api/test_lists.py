@@ -83,7 +83,8 @@ async def test_no_page_follows_one_that_is_full_to_the_brim(open_house: OpenHous
         "/jobs?q=l": [1] * 3,
         "/schedules": [1, 1],
         "/schedules/1/ticks": [1, 1],
-        "/jobs/tide/ticks": [2, 2],
+        "/jobs/tide/ticks": [1] * 4,
+        "/ticks": [1] * 4,
         "/workers": [1, 1],
         "/workspaces": [1, 1],
         "/tokens": [1, 1],
@@ -118,7 +119,7 @@ async def test_a_page_is_as_long_as_was_asked_for(http: httpx.AsyncClient, house
 
 async def test_jobs_are_read_page_by_page(open_house: OpenHouse) -> None:
     house, http = await open_yard(open_house)
-    found = await catalog.jobs(house.views, workspace="default", limit=2, text="LIFT count")
+    found = await catalog.jobs(house.views, workspace="default", limit=2, query="LIFT count")
     assert [row.name for row in found] == ["unload"]
     rows = await catalog.jobs(house.views, workspace="default", limit=2)
     assert len(rows) == 2
@@ -126,9 +127,9 @@ async def test_jobs_are_read_page_by_page(open_house: OpenHouse) -> None:
     assert rows[-1].name < rest[0].name
     one = await catalog.schedules(house.views, workspace="default", limit=1)
     assert len(one) == 1
-    assert [row["name"] for row in (await walked(http, "/jobs", tag="heavy"))[0]] == ["lift"]
-    assert [row["name"] for row in (await walked(http, "/jobs", owner="quay"))[0]] == ["lift"]
-    assert await walked(http, "/jobs", tag="money") == [[]]
+    assert [row["name"] for row in (await walked(http, "/jobs", q="tag:heavy"))[0]] == ["lift"]
+    assert [row["name"] for row in (await walked(http, "/jobs", q="owner:quay"))[0]] == ["lift"]
+    assert await walked(http, "/jobs", q="tag:money") == [[]]
 
 
 async def test_steps_and_overlap_keys_have_pages(open_house: OpenHouse) -> None:

@@ -14,9 +14,11 @@ from markupsafe import escape
 
 from koken.errors import DatabaseUnreachable, TooMany
 from koken.model.web import Web
-from koken.views import runs
+from koken.store.database import Database
+from koken.views import locks, runs
 from koken.web.faults import FAULTS
 from koken.web.house import House
+from tests.web.api.test_hooks import call, opened, signed
 from tests.web.api.yard import problem
 
 RUNS = "/api/v1/runs"
@@ -39,10 +41,7 @@ async def test_a_problem_in_full(open_house: Callable[..., Any]) -> None:
 
 async def test_the_routers_own_refusals(http: httpx.AsyncClient) -> None:
     got = await http.get("/api/v1/nothing")
-    assert (problem(got), got.json()["type"]) == (
-        (404, "not_found"),
-        "http://127.0.0.1:7070/errors/not_found",
-    )
+    assert (problem(got), got.json()["type"]) == ((404, "not_found"), "/errors/not_found")
     got = await http.request("DELETE", RUNS)
     assert (problem(got), got.headers["allow"]) == ((405, "method_not_allowed"), "GET, POST")
 
@@ -115,6 +114,43 @@ async def test_what_nobody_foresaw_is_told_by_a_number(
     assert "innards" not in got.text
     assert got.json()["id"] in caplog.text
     assert "ZeroDivisionError: secret innards" in caplog.text
+
+
+async def test_an_error_of_our_own_statements_is_told_by_a_number(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(db: Database, *_: Any, **__: Any) -> None:
+        async with db.transaction() as tx:
+            await tx.fetch_text("insert into koken.job (workspace_id, name) values (2, 'x')")
+
+    monkeypatch.setattr(runs, "find", fail)
+    monkeypatch.setattr(locks, "locks", fail)
+    for path in (RUNS, "/locks"):
+        caplog.clear()
+        got = await http.get(path)
+        assert (path, got.status_code) == (path, 500)
+        assert "null value" not in got.text
+        (line,) = [each for each in caplog.records if each.name == "koken.web"]
+        assert (line.levelno, "null value in column" in caplog.text) == (logging.ERROR, True)
+
+
+async def test_a_value_that_cannot_be_read_is_logged(
+    http: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert problem(await http.get("/api/v1/locks/%00")) == (422, "invalid_arguments")
+    (line,) = [each for each in caplog.records if each.name == "koken.web"]
+    assert line.getMessage() == "GET '/api/v1/locks/\\x00': a value was refused (22021)"
+
+
+async def test_who_stands_in_the_way_of_a_hook_is_not_told(
+    open_house: Callable[..., Any],
+) -> None:
+    _, http, key = await opened(open_house)
+    assert (await call(http, signed(key))).status_code == 202
+    other = b'{"ship":"eve"}'
+    for more in ({"Koken-Workspace": "nosuch"}, {"Authorization": "Bearer koken_none"}):
+        got = await call(http, signed(key, other) | more, other)
+        assert (problem(got), got.json()["held_by"]) == ((409, "key_conflict"), None)
 
 
 async def test_to_wait_is_told(http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from tests.support.moments import until
 from tests.web.api.yard import make, open_yard, problem, start
 
 RUNS = "/api/v1/runs"
+AS_A_WHOLE = {"items": None, "closes_at": None, "follows": False, "for_failure": False}
 
 
 async def standing(http: httpx.AsyncClient, run: str, state: str) -> dict[str, Any]:
@@ -48,8 +49,8 @@ async def test_a_failed_step_its_plan_and_a_retry(http: httpx.AsyncClient, torn:
             "job": "nightly",
             "from_step": "load",
             "again": [
-                {"step": "load", "effect": None, "inputs": []},
-                {"step": "publish", "effect": None, "inputs": []},
+                {"step": "load", "effect": None, "inputs": []} | AS_A_WHOLE,
+                {"step": "publish", "effect": None, "inputs": []} | AS_A_WHOLE | {"follows": True},
             ],
             "then": [],
             "keeps": [],
@@ -58,6 +59,8 @@ async def test_a_failed_step_its_plan_and_a_retry(http: httpx.AsyncClient, torn:
             "locks": [],
             "needs_force": False,
             "undone": [],
+            "max_attempts": 1,
+            "timezone": "UTC",
         },
     )
     assert (await http.get(f"{RUNS}/{torn}")).json() == plain
@@ -130,6 +133,7 @@ async def test_a_cancel_and_force(http: httpx.AsyncClient) -> None:
         "cancelled",
         "wrong",
     )
+    assert got.json()["error"] is None
     (act,) = (await http.get(f"{RUNS}/{run}/events")).json()["items"]
     assert (act["verb"], act["reason"]) == ("cancel", "wrong")
     bad = await http.post(f"{RUNS}/{run}/retries", json={"args": {"nam": "x"}})
@@ -160,17 +164,24 @@ async def test_questions_and_signals(yard: httpx.AsyncClient) -> None:
         "master",
         {"type": "boolean"},
     )
-    await standing(http, asking, "waiting")
+    waits = await standing(http, asking, "waiting")
+    assert (waits["error"], waits["reason"]) == (None, "waits for question May it sail?")
     why = (await http.get(f"{RUNS}/{asking}/why")).json()
     assert why["causes"][0]["cause"] == "question"
     bad = await http.post(f"{RUNS}/{asking}/answers", json={"value": "perhaps"})
     assert problem(bad) == (422, "invalid_arguments")
-    got = await http.post(f"{RUNS}/{asking}/answers", json={"value": True})
+    assert bad.json()["problems"] == {"value": "the value must be boolean"}
+    got = await http.post(f"{RUNS}/{asking}/answers", json={"value": True, "reason": "calm sea"})
     assert got.status_code == 200
+    (act,) = (await http.get(f"{RUNS}/{asking}/events")).json()["items"]
+    assert (act["verb"], act["by"], act["reason"]) == ("answer", "mira", "calm sea")
     assert (await standing(http, asking, "succeeded"))["result"] == "sails"
     late = await http.post(f"{RUNS}/{asking}/answers", json={"value": True})
     assert problem(late) == (404, "not_found")
-    await http.post(f"{RUNS}/{listening}/signals", json={"name": "horn", "value": {"token": "x"}})
+    sent = {"name": "horn", "value": {"token": "x"}, "reason": "fog"}
+    await http.post(f"{RUNS}/{listening}/signals", json=sent)
+    (act,) = (await http.get(f"{RUNS}/{listening}/events")).json()["items"]
+    assert (act["verb"], act["by"], act["reason"]) == ("signal", "mira", "fog")
     await standing(http, listening, "succeeded")
     (signal,) = (await http.get(f"{RUNS}/{listening}/signals")).json()["items"]
     assert (signal["name"], signal["value"], signal["by"]) == ("horn", {"token": "•••"}, "mira")
@@ -178,5 +189,56 @@ async def test_questions_and_signals(yard: httpx.AsyncClient) -> None:
     assert [(each["key"], each["value"]["name"], each["value"]["value"]) for each in records] == [
         ("wait:1", "horn", {"token": "•••"})
     ]
+    assert [(each["by"], each["came_at"]) for each in records] == [("mira", signal["at"])]
+    (answered,) = (await http.get(f"{RUNS}/{asking}/checkpoints")).json()["items"]
+    assert (answered["by"], answered["came_at"] > answered["at"]) == ("mira", True)
+    kept = (await http.get(f"/runs/{asking}?tab=checkpoints")).text
+    assert "question: May it sail?: <code>true</code>" in kept
+    assert "answered by mira at" in kept
     over = await http.post(f"{RUNS}/{listening}/signals", json={"name": "horn"})
     assert problem(over) == (409, "refused")
+
+
+async def test_who_holds_the_key_that_a_repair_wants_and_since_when(
+    open_house: Callable[..., Any],
+) -> None:
+    program = make()
+
+    @program.workflow(overlap="skip_if_running")
+    def haul() -> None:
+        """Haul what was lifted."""
+
+    @haul.step
+    def rope() -> None:
+        raise ValueError("it tears")
+
+    house, http = await open_yard(open_house, program=program)
+    first = await start(http, "haul")
+    worker = Worker(program, replace(house.config, queues={"default": 4}))
+    await worker.start()
+    await standing(http, first, "failed")
+    await worker.stop(grace=1)
+    second = (await http.get(f"{RUNS}/{await start(http, 'haul')}")).json()
+    for verb, asked in (("retries", {}), ("forks", {"from_step": "rope"})):
+        got = await http.post(f"{RUNS}/{first}/{verb}", json={"reason": "again", **asked})
+        assert problem(got) == (409, "overlapping"), got.text
+        assert (got.json()["held_by"]["run"], got.json()["since"]) == (
+            second["id"], second["created_at"],
+        )  # fmt: skip
+
+
+DEEP = f'{{"day": {"[" * 900}{"]" * 900}}}'
+
+
+@pytest.mark.parametrize("args", [DEEP, '{"day": {"\\udfff": 1}}', '{"\\udfff": 1}'])
+async def test_arguments_that_cannot_be_kept_are_refused(
+    http: httpx.AsyncClient, args: str
+) -> None:
+    run = await start(http, "report", day="2026-11-30")
+    await http.post(f"{RUNS}/{run}/cancellations", json={"reason": "x"})
+    text = f'{{"reason": "x", "args": {args}}}'
+    for path in ("retries", "retries?dry_run=1"):
+        got = await http.post(
+            f"{RUNS}/{run}/{path}", content=text, headers={"Content-Type": "application/json"}
+        )
+        assert (path, got.status_code, got.json()["code"]) == (path, 422, "invalid_arguments")

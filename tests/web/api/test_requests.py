@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
+import pytest
 
-from tests.web.api.yard import open_yard, problem, token
+from koken.views import jobtypes
+from tests.web.api.yard import make, open_yard, problem, token
 
 OpenHouse = Callable[..., Any]
 
@@ -23,7 +25,7 @@ async def test_a_tag_names_a_job_or_its_type(open_house: OpenHouse) -> None:
     _, http = await open_yard(open_house)
     got = await ask(http, {"type": "REDUCE", "data": {"workspace": "acme", "approve": True}})
     assert got.status_code == 202
-    assert got.json() == {"run": "1", "existing": False, "url": "/runs/1"}
+    assert got.json() == {"run": "1", "existing": False, "url": "http://127.0.0.1:7070/runs/1"}
     run = (await http.get("/api/v1/runs/1")).json()
     assert (run["job"], run["args"]) == ("reduce", {"workspace": "acme", "approve": True})
     assert (await ask(http, {"type": "two.b"})).json()["run"] == "2"
@@ -33,7 +35,7 @@ UNFIT: tuple[tuple[Any, str, str], ...] = (
     ({}, "type", "is missing"),
     ({"type": 7}, "type", "is to be a text"),
     ({"type": "REDUCES"}, "type",
-     "'REDUCES' is no job, nor the type of one. Did you mean REDUCE?"),
+     "'REDUCES' is no job, nor the type of one. Did you mean reduce?"),
     ({"type": "TWICE"}, "type", "is the type of one, two.b; name one of them"),
     ({"type": "lift", "data": {"shop": "ada"}}, "shop", "is not an argument. Did you mean ship?"),
     ({"type": "lift", "data": []}, "", "the arguments are no object with named fields"),
@@ -75,6 +77,54 @@ async def test_a_request_that_comes_again_starts_nothing_new(open_house: OpenHou
         assert [got.json()["existing"] for got in answers].count(False) == 1
         runs.add(answers[0].json()["run"])
     assert len(runs) == len(KNOWN_BY)
+
+
+async def test_no_two_requests_share_a_key_by_chance(open_house: OpenHouse) -> None:
+    _, http = await open_yard(open_house)
+    scheduled = {"X_CloudScheduler_ScheduleTime": "2026-11-30T02:00:00Z"}
+    asked: tuple[tuple[dict[str, str], dict[str, Any]], ...] = (
+        ({}, {"source": "urn:a", "id": "1"}),
+        ({}, {"source": "urn", "id": "a:1"}),
+        ({}, {"source": "urn%3Aa", "id": "1"}),
+        ({}, {"id": 5}),
+        ({"Idempotency_Key": "5"}, {}),
+        ({"X_Kronos_Idempotency_Key": "5"}, {}),
+        ({"X_CloudTasks_TaskName": "5"}, {}),
+        (scheduled, {}),
+        (scheduled, {}),
+        ({"X_CloudScheduler_JobName": "d"}, {}),
+        ({"X_CloudScheduler_JobName": "d"}, {}),
+    )
+    got = [await ask(http, {"type": "lift", **more}, **headers) for headers, more in asked]
+    assert [each.json()["run"] for each in got] == [str(n) for n in range(1, 12)]
+    assert (await http.get("/api/v1/runs/8")).json()["idempotency_key"] is None
+    assert (await http.get("/api/v1/runs/2")).json()["idempotency_key"] == "request:id:urn:a:1"
+
+
+async def test_the_jobs_of_the_program_are_known_before_anybody_has_started_them(
+    open_house: OpenHouse,
+) -> None:
+    _, http = await open_house(program=make())
+    got = await ask(http, {"type": "REDUCES"})
+    assert got.json()["problems"]["type"].endswith("Did you mean reduce?")
+    got = await ask(http, {"type": "TWICE"})
+    assert got.json()["problems"] == {"type": "is the type of one, two.b; name one of them"}
+    assert [(await ask(http, {"type": each})).json()["run"] for each in ("lift", "REDUCE")] == [
+        "1", "2",
+    ]  # fmt: skip
+
+
+async def test_one_request_reads_no_other_jobs(
+    open_house: OpenHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def all_of_them(*_: Any, **__: Any) -> None:
+        raise AssertionError("all jobs were read")
+
+    _, http = await open_yard(open_house)
+    monkeypatch.setattr(jobtypes, "known", all_of_them)
+    assert [(await ask(http, {"type": each})).json()["run"] for each in ("lift", "REDUCE")] == [
+        "1", "2",
+    ]  # fmt: skip
 
 
 async def test_requests_without_an_id_are_each_their_own(open_house: OpenHouse) -> None:

@@ -37,6 +37,7 @@ async def test_a_run_is_started_and_looked_at(http: httpx.AsyncClient) -> None:
         "error": None,
         "args": {"day": "2026-11-30", "customer": None, "size": "big", "password": "•••"},
         "result": None,
+        "masked": ["args.password"],
         "progress": {"percent": None, "message": ""},
         "subject": None,
         "trigger": {"kind": "user", "by": "mira", "schedule": None, "due_at": None, "since": None},
@@ -64,8 +65,9 @@ async def test_a_run_is_started_and_looked_at(http: httpx.AsyncClient) -> None:
         "claimed_at": None,
         "ended_at": None,
         "idle": 0.0,
+        "cancelled_by": None,
         "acknowledged_by": None,
-        "url": "/runs/1",
+        "url": "http://127.0.0.1:7070/runs/1",
     }
 
 
@@ -84,7 +86,9 @@ async def test_options_are_read_from_texts(http: httpx.AsyncClient) -> None:
     again = await http.post(RUNS, json={"job": "greet", "delay": "5m", "overlap": "refuse"})
     assert problem(again) == (409, "overlapping")
     told = again.json()
-    assert (told["what"], told["held_by"]) == ("greet", {"run": "1", "job": "greet"})
+    assert (told["what"], told["held_by"]) == (
+        "greet", {"run": "1", "job": "greet", "operation": None},
+    )  # fmt: skip
     assert told["since"] == plain["created_at"]
 
 
@@ -230,4 +234,31 @@ async def test_one_workspace_never_sees_the_runs_of_another(house: House) -> Non
     assert (problem(unknown), unknown.headers["www-authenticate"]) == (
         (401, "not_signed_in"),
         "Bearer",
+    )
+
+
+async def test_a_key_of_other_arguments_says_whose_it_is_and_since_when(
+    http: httpx.AsyncClient,
+) -> None:
+    keyed = {"job": "greet", "idempotency_key": "o-7"}
+    first = (await http.post(RUNS, json={**keyed, "args": {"name": "Ada"}})).json()
+    got = await http.post(RUNS, json={**keyed, "args": {"name": "Eve"}})
+    assert problem(got) == (409, "key_conflict")
+    assert (got.json()["held_by"]["run"], got.json()["since"]) == (first["id"], first["created_at"])
+
+
+async def test_what_programs_start_is_found_by_its_trigger(house: House, http: Any) -> None:
+    await start(http, "greet")
+    robot = await token(house, "read", "start")
+    one = await start(http, "greet", headers=robot)
+    rows = {"job": "greet", "rows": [{}]}
+    got = await http.post(f"{RUNS}/batch", json=rows, headers=robot)
+    (many,) = [run["id"] for run in got.json()["items"]]
+    for asked, found in (("api", [many, one]), ("user", ["1"]), ("user,api", [many, one, "1"])):
+        got = await http.get(RUNS, params={"q": f"trigger:{asked}"}, headers=robot)
+        assert [run["id"] for run in got.json()["items"]] == found, asked
+    got = await http.get(RUNS, params={"q": "trigger:bogus"}, headers=robot)
+    assert (problem(got), got.json()["problems"]["trigger"]) == (
+        (422, "invalid_arguments"),
+        "'bogus' is no trigger; there are user, schedule, signal, run, api, system",
     )

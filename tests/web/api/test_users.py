@@ -80,6 +80,43 @@ async def test_a_user_from_the_first_day_to_the_last(open_house: OpenHouse) -> N
     ]
 
 
+async def test_somebody_without_a_role_is_no_business_of_a_workspace(
+    open_house: OpenHouse,
+) -> None:
+    house, http = await open_yard(open_house)
+    root = await token(house, "read", "start", "operate", "administer", name="root")
+    async with house.db.transaction() as tx:
+        await tx.execute("insert into koken.workspace (name) values ('acme'), ('globex')")
+    house.credentials.forget()
+    acmes = await token(
+        house, "read", "start", "operate", "administer", workspace="acme", name="acmes"
+    )
+    nora = {"name": "nora", "password": PASSWORD}
+    assert problem(await http.post(USERS, json=nora, headers=acmes)) == (403, "forbidden")
+    got = await http.post(USERS, json=nora, headers=root)
+    assert (got.status_code, got.json()) == (
+        201,
+        {"user": "nora", "role": None, "workspace": None},
+    )
+    cora = {"name": "cora", "password": PASSWORD, "role": "viewer", "workspace": "globex"}
+    assert (await http.post(USERS, json=cora, headers=root)).status_code == 201
+    assert (await http.get(USERS, headers=acmes)).json()["items"] == []
+    for name in ("nora", "cora", "nobody"):
+        for act in ("disablements", "enablements", "sign-outs"):
+            got = await http.post(f"{USERS}/{name}/{act}", headers=acmes)
+            assert problem(got) == (404, "not_found"), (name, act)
+            assert (
+                got.json()["detail"] == f"there is no user '{name}'; `koken user list` lists them"
+            )
+        stolen = {"password": "a stolen password"}
+        got = await http.post(f"{USERS}/{name}/passwords", json=stolen, headers=acmes)
+        assert problem(got) == (404, "not_found")
+    anna = {"name": "anna", "password": PASSWORD, "role": "admin", "workspace": "*"}
+    assert (await http.post(USERS, json=anna, headers=root)).status_code == 201
+    got = await http.post(f"{USERS}/anna/disablements", headers=acmes)
+    assert problem(got) == (403, "forbidden")
+
+
 async def test_nobody_gives_what_they_do_not_have(open_house: OpenHouse) -> None:
     house, http = await open_yard(open_house)
     admin = await token(house, "read", "administer", name="root")

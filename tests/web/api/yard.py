@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import httpx
@@ -11,7 +11,7 @@ import httpx
 import koken
 from koken import AsyncContext, Lock
 from koken.define.registry import Registry
-from koken.engine import accesstokens
+from koken.engine import tokens
 from koken.engine.publish import publish
 from koken.web.house import House
 
@@ -77,12 +77,12 @@ async def open_yard(
 
 
 async def token(
-    house: House, *scopes: str, workspace: str = "*", name: str = "robot"
+    house: House, *rights: str, workspace: str = "*", name: str = "robot"
 ) -> dict[str, str]:
     """Headers with a token that may do so."""
-    made = await accesstokens.make(house.db, name, scopes, workspace=workspace, by="anna")
+    made = await tokens.make(house.db, name, rights, workspace=workspace, by="anna")
     house.credentials.forget()
-    return {"Authorization": f"Bearer {made}"}
+    return {"Authorization": f"Bearer {made.token}"}
 
 
 async def start(http: httpx.AsyncClient, job: str, *, headers: Any = None, **args: Any) -> str:
@@ -100,7 +100,7 @@ def problem(got: httpx.Response) -> tuple[int, str]:
 
 def is_instant(text: str) -> bool:
     """Whether a text is an instant with an offset."""
-    return datetime.fromisoformat(text).astimezone(UTC) is not None
+    return datetime.fromisoformat(text).utcoffset() is not None
 
 
 ODD = ("\x00", "\ud800", "9" * 400, "../../etc", "ä", "%00", "a\nb")

@@ -82,7 +82,8 @@ def visitor(browser: Browser) -> Iterator[Callable[..., Page]]:
 
 def complain(complaints: list[str], line: Any) -> None:
     """Note an error that the browser shows; a page that is refused is no fault of a script."""
-    if line.type == "error" and "the server responded with a status of 4" not in line.text:
+    refused = ("the server responded with a status of 4", "the page did not come: 4")
+    if line.type == "error" and not any(each in line.text for each in refused):
         complaints.append(f"{line.text} ({line.location.get('url')})")
 
 

@@ -97,6 +97,7 @@ def test_a_page_changes_in_place_and_lets_go(
 
     steps[3].go.set()
     expect(page.locator("#live-mark")).to_be_hidden()
+    expect(page.locator("#aloud")).to_contain_text(f"climb {run.id} succeeded")
     page.goto("about:blank")
     until_sync(lambda: not hub.followers)
 
@@ -120,3 +121,19 @@ def test_how_long_a_run_goes_counts_on_while_nothing_else_changes(
     expect(mark).to_have_text("paused")
     page.clock.fast_forward("01:00:00")
     assert set(lasting.all_text_contents()) == {"2 h 00 min"}
+
+
+def test_a_row_that_says_something_else_glows(
+    live_site: Site, visitor: Callable[..., Page], steps: list[Step]
+) -> None:
+    """Without motion the mark of it stays until the next refresh, and is not seen."""
+    job = live_site.house.registry.get("climb")
+    run = live_site.call(live_site.client.start(job))
+    page = visitor(live_site, reduced_motion="reduce")
+    page.goto("/runs")
+    expect(page.locator("#live-mark")).to_have_text("live")
+    expect(page.locator(f"#run-{run.id}")).to_contain_text("running")
+    expect(page.locator(".changed")).to_have_count(0)
+    for each in steps:
+        each.go.set()
+    expect(page.locator(f"#run-{run.id}.changed")).to_contain_text("succeeded")

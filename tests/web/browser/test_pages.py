@@ -6,7 +6,9 @@ wider than a phone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -15,12 +17,13 @@ from playwright.sync_api import Browser, Page
 from tests.support.postgres import fresh_database
 from tests.web.browser.conftest import complain
 from tests.web.browser.gallery import PAGES, Exhibition, exhibited
+from tests.web.halma import ALL_HOSTILE
 
 SERIOUS = ("serious", "critical")
 SCROLLS = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
 EDGE = "document.documentElement.clientWidth"
 SCALE = "picture => picture.getScreenCTM().a"
-MISSING = ("not-found",)
+STATUSES = {"not-found": 404, "query-unread": 422}
 RULES: dict[str, dict[str, object]] = {
     "light": {},
     "dark": {"runOnly": ["color-contrast", "link-in-text-block"]},
@@ -42,7 +45,7 @@ def world(postgres_url: str, template_database: str) -> Iterator[Exhibition]:
 def visit(world: Exhibition, page: Page, name: str) -> None:
     got = page.goto(world.address + world.path(name))
     assert got is not None
-    assert got.status == (404 if name in MISSING else 200), (name, got.status)
+    assert got.status == STATUSES.get(name, 200), (name, got.status)
     page.locator("h1").first.wait_for()
 
 
@@ -88,16 +91,39 @@ def test_nothing_is_wider_than_a_phone(world: Exhibition, browser: Browser) -> N
 
 
 def test_hostile_texts_stay_texts(world: Exhibition, browser: Browser) -> None:
-    """The world is full of them: none becomes an element of the page."""
+    """The world is full of them: none becomes an element of the page, or leads anywhere."""
     scripted: list[str] = []
+    told: set[str] = set()
 
     def look(page: Page, name: str) -> None:
         inline = "script:not([src]):not([type='application/json']), img[onerror], svg[onload]"
-        if page.locator(inline).count():
+        if page.locator(f"{inline}, a[href^='javascript:' i]").count():
             scripted.append(name)
+        words = page.locator("main").inner_text()
+        told.update(text for text in ALL_HOSTILE if text in words)
 
     every(world, browser, look)
-    assert scripted == []
+    assert (scripted, told) == ([], set(ALL_HOSTILE))
+
+
+def test_the_docs_show_every_page() -> None:
+    text = (Path(__file__).parents[3] / "docs/reference/pages.md").read_text(encoding="utf-8")
+    shown = re.findall(r"images/console/([a-z-]+)\.png", text)
+    assert [name for name in shown if name in PAGES] == list(PAGES)
+
+
+def test_pictures_and_the_log_take_a_wide_window(world: Exhibition, browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 1900, "height": 900})
+    visit(world, page, "run-failed")
+    found = {
+        name: (page.locator(name).first.bounding_box() or {})["width"]
+        for name in (".graph-frame", ".times", ".log", ".run-head")
+    }
+    page.close()
+    assert found[".graph-frame"] > 1600
+    assert found[".times"] > 1600
+    assert found[".log"] > 1300
+    assert found[".run-head"] <= 1280
 
 
 def test_the_keys_can_all_be_read(world: Exhibition, browser: Browser) -> None:
@@ -127,3 +153,50 @@ def test_a_phone_shows_ways_and_words(world: Exhibition, browser: Browser) -> No
     visit(world, page, "job")
     assert page.locator("svg.chart").first.evaluate(SCALE) == 1
     context.close()
+
+
+def test_a_wheel_over_a_graph_scrolls_the_page_once_it_was_let_go(
+    world: Exhibition, browser: Browser
+) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 500})
+    visit(world, page, "run-failed")
+    page.locator("[data-zoom=in]").click()
+    page.locator("[data-zoom=all]").click()
+    page.locator(".graph-frame").hover()
+    page.mouse.wheel(0, 200)
+    page.wait_for_function("scrollY > 0")
+    page.close()
+
+
+def test_names_do_not_break_and_targets_can_be_hit(world: Exhibition, browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    visit(world, page, "run-steps")
+    for cell in page.locator("#more td.main, #more td[data-th=run]").all():
+        box = cell.bounding_box()
+        assert box is not None
+        line = "node => { const r = document.createRange(); r.selectNodeContents(node);"
+        assert cell.evaluate(f"{line} return r.getBoundingClientRect().height; }}") < 30
+    for name in ("jobs", "runs", "overview"):
+        visit(world, page, name)
+        small = page.evaluate(
+            """() => [...document.querySelectorAll("button, .button, a.tag, .facet, .top a")]
+              .filter((each) => each.checkVisibility())
+              .map((each) => [each.textContent, each.getBoundingClientRect()])
+              .filter(([, box]) => Math.min(box.width, box.height) < 24).map(([text]) => text)"""
+        )
+        assert small == [], name
+    page.close()
+
+
+def test_a_phone_reads_a_line_beside_its_time_and_numbers_with_their_names(
+    world: Exhibition, browser: Browser
+) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    visit(world, page, "run-failed")
+    line = page.locator(".line").first
+    at, text = (line.locator(name).bounding_box() or {} for name in (".at", ".text"))
+    assert abs(at["y"] - text["y"]) < 6
+    visit(world, page, "run-attempts")
+    label = "cell => getComputedStyle(cell, '::before').content"
+    assert page.locator("td[data-th=took]").first.evaluate(label) == '"took "'
+    page.close()

@@ -10,7 +10,8 @@ from typing import Any
 
 import httpx
 
-from koken.engine import access, accesssessions
+from koken.engine import access, sessions, tokens
+from koken.model.rights import Right
 from koken.views import access as views
 from koken.web.house import House
 from tests.web.api.yard import open_yard
@@ -23,7 +24,7 @@ RULERS = replace(
     VIEWERS, roles={**VIEWERS.roles, "ada": {"*": "admin"}, "dora": {"default": "admin"}}
 )
 """Ada administers everything, Dora one workspace."""
-SECRET = re.compile(r'<p class="secret"><code>([^<]+)</code>')
+SECRET = re.compile(r'<p class="secret"><code id="secret">([^<]+)</code>')
 ADD = {"name": "bob", "password": "long enough to be one", "role": "operator", "place": "default"}
 
 
@@ -39,8 +40,8 @@ async def test_only_who_administers(open_house: OpenHouse) -> None:
         for tab in ("", "/tokens", "/sessions", "/hooks"):
             assert (await http.get(f"/access{tab}", headers=who)).status_code == 403
         for act in (
-            "users", "users/role", "users/disable", "users/enable", "tokens", "tokens/revoke",
-            "sessions/end", "hooks", "hooks/rotate", "hooks/remove",
+            "users", "users/role", "users/password", "users/disable", "users/enable", "tokens",
+            "tokens/revoke", "sessions/end", "hooks", "hooks/rotate", "hooks/remove",
         ):  # fmt: skip
             assert (await http.post(f"/access/{act}", data=ADD, headers=who)).status_code == 403
         assert "/access" not in (await http.get("/events", headers=who)).text
@@ -77,9 +78,33 @@ async def test_a_user_comes_gets_a_role_and_goes(open_house: OpenHouse) -> None:
     assert (got.status_code, "there is a user" in got.text.lower()) == (409, True)
 
 
+async def test_the_form_of_a_role_begins_with_what_somebody_is(open_house: OpenHouse) -> None:
+    _, http, ada = await doors(open_house)
+    await press(http, "/access", "/access/users", {**ADD, "role": "admin", "place": "*"}, **ada)
+    page = (await look(http, "/access", **ada)).source
+    form = page[page.index('action="/access/users/role"') :]
+    form = form[: form.index("</form>")]
+    assert re.findall(r"<option[^>]* selected>([^<]+)", form) == ["admin", "everywhere"]
+
+
+async def test_an_administrator_sets_a_password(open_house: OpenHouse) -> None:
+    _, http, ada = await doors(open_house)
+    await press(http, "/access", "/access/users", ADD, **ada)
+    new = {"name": "bob", "password": "another that is long", "reason": "it was lost"}
+    got = await press(http, "/access", "/access/users/password", new, **ada)
+    assert (got.status_code, got.headers["location"]) == (303, "/access")
+    got = await press(
+        http, "/access", "/access/users/password", {**new, "password": "short"}, **ada
+    )
+    assert (got.status_code, "10 to 1,000 characters" in got.text) == (422, True)
+    for password, status in ((ADD["password"], 401), (new["password"], 303)):
+        signing = {"name": "bob", "password": password, "next": "/"}
+        assert (await http.post("/sign-in", data=signing)).status_code == status
+
+
 async def test_a_token_is_shown_once(open_house: OpenHouse) -> None:
     _, http, ada = await doors(open_house)
-    asked = {"name": "robot", "scope": ["read", "start"], "place": "default", "expires": "90d"}
+    asked = {"name": "robot", "right": ["read", "start"], "place": "default", "expires": "90d"}
     got = await press(http, "/access/tokens", "/access/tokens", asked, **ada)
     assert (got.status_code, got.headers["cache-control"]) == (201, "no-store")
     found = SECRET.search(got.text)
@@ -102,7 +127,7 @@ async def test_a_token_is_shown_once(open_house: OpenHouse) -> None:
 async def test_nobody_gives_what_they_do_not_have(open_house: OpenHouse) -> None:
     house, http, _ = await doors(open_house)
     dora = await as_user(house, "dora")
-    asked = {"name": "robot", "scope": ["read"], "place": "*", "expires": ""}
+    asked = {"name": "robot", "right": ["read"], "place": "*", "expires": ""}
     got = await press(http, "/access/tokens", "/access/tokens", asked, **dora)
     assert (got.status_code, SECRET.search(got.text)) == (403, None)
     got = await press(
@@ -112,17 +137,28 @@ async def test_nobody_gives_what_they_do_not_have(open_house: OpenHouse) -> None
     page = await look(http, "/access", **dora)
     assert "Sessions" not in page.links
     assert (await http.get("/access/sessions", headers=dora)).status_code == 403
-    assert (
-        await http.post("/access/sessions/end", data={"user": "bob"}, headers=dora)
-    ).status_code == 403
+
+
+async def test_one_rule_says_whose_sessions_somebody_ends(open_house: OpenHouse) -> None:
+    house, http, _ = await doors(open_house)
+    dora = await as_user(house, "dora")
+    for name, workspace in (("bob", "default"), ("eve", "*"), ("nora", "globex")):
+        await access.add_user(house.db, name, "hash", role="viewer", workspace=workspace, by="ada")
+    key = (await tokens.make(house.db, "doras", list(Right), workspace="default", by="ada")).token
+    hers = {"Authorization": f"Bearer {key}"}
+    for name, status in (("bob", 303), ("eve", 403), ("nora", 404)):
+        got = await http.post("/access/sessions/end", data={"user": name}, headers=dora)
+        assert (name, got.status_code) == (name, status)
+        got = await http.post(f"/api/v1/users/{name}/sign-outs", headers=hers)
+        assert (name, got.status_code) == (name, 200 if status == 303 else status)
 
 
 async def test_a_session_is_ended(open_house: OpenHouse) -> None:
     house, http, ada = await doors(open_house)
     await access.add_user(house.db, "bob", "hash", role="viewer", by="ada")
     (user,) = await fetch(house, "select id from koken.user")
-    await accesssessions.open_session(
-        house.db, user["id"], seconds=600, address="10.0.0.7", agent=HOSTILE
+    await sessions.open_session(
+        house.db, user["id"], password="hash", seconds=600, address="10.0.0.7", agent=HOSTILE
     )
     page = await look(http, "/access/sessions", **ada)
     assert page.sentence == "1 browser signed in."

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import asyncio
+import html
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import httpx
+import pytest
 
 from koken.app import App
-from koken.engine import accesstokens
+from koken.engine import tokens
 from koken.model.states import State
 from koken.web.console import acts
 from koken.web.house import House
@@ -136,12 +140,37 @@ async def test_who_only_starts_repairs_nothing(
 ) -> None:
     house, http = await open_house(program=mill_app)
     run = await ended(house, "daily-report")
-    made = await accesstokens.make(house.db, "ci", ["read", "start"], by="test")
+    made = await tokens.make(house.db, "ci", ["read", "start"], by="test")
     house.credentials.forget()
-    starter = {"Authorization": f"Bearer {made}"}
-    assert plans(await page(http, f"/runs/{run.id}", headers=starter)) == []
+    starter = {"Authorization": f"Bearer {made.token}"}
+    assert "details" not in (await page(http, f"/runs/{run.id}", headers=starter)).tags
     for path in (f"/runs/{run.id}/rerun", f"/api/v1/runs/{run.id}/reruns"):
         assert (await http.post(path, headers=starter)).status_code == 403, path
+
+
+@pytest.mark.parametrize(
+    ("verb", "values", "leads"),
+    [
+        ("rerun", {}, "/runs/5?did=rerun"),
+        ("fork", {"step": "load"}, "/runs/5?did=fork"),
+        ("retry", {"step": "load"}, "/runs/1?did=retry"),
+    ],
+)
+async def test_a_form_that_is_pressed_twice_acts_once(
+    mill_house: Mill, verb: str, values: dict[str, str], leads: str
+) -> None:
+    house, http = mill_house
+    run = await ended(house, "daily-report")
+    at = f"/runs/{run.id}"
+    source = (await http.get(f"{at}/plan/{verb}", params=values)).text
+    form = {name: hidden(source, name) for name in ("csrf", "once")} | values
+    got = await asyncio.gather(*(http.post(f"{at}/{verb}", data=form) for _ in range(3)))
+    found = [(each.status_code, each.headers["location"]) for each in got]
+    assert found == [(303, leads)] * 3
+    events = (await http.get(f"/api/v1/events?q=verb:{verb}")).json()["items"]
+    assert len(events) == 1
+    again = await http.post(f"{at}/{verb}", data=form | {"once": "another", "reason": "x"})
+    assert again.headers.get("location") != leads or verb == "retry"
 
 
 async def test_new_runs_are_led_to(mill_house: Mill, trouble: set[str]) -> None:
@@ -212,8 +241,12 @@ async def test_who_only_looks_is_refused(mill_app: App, open_house: Callable[...
     run = await ended(house, "daily-report")
     vera = {"X-User": "vera"}
     found = await page(http, f"/runs/{run.id}", headers=vera)
-    assert plans(found) == []
-    assert (await http.get(f"/runs/{run.id}/plan/retry", headers=vera)).status_code == 403
+    assert "details" not in found.tags
+    assert "You may look, and not act on it: vera has no right to operate in default." in found.text
+    told = await page(http, found.links["Run again from load"], headers=vera)
+    assert "runs again load" in told.text
+    assert "You may look, and not do this: vera has no right to operate in default." in told.text
+    assert f"/runs/{run.id}/retry" not in told.forms
     for verb in ("retry", "cancel", "rerun", "answer", "signal"):
         got = await http.post(f"/runs/{run.id}/{verb}", data={}, headers=vera)
         assert got.status_code == 403
@@ -222,3 +255,22 @@ async def test_who_only_looks_is_refused(mill_app: App, open_house: Callable[...
     assert (await http.get(f"/runs/{run.id}/plan/nothing", headers=otto)).status_code == 404
     assert (await http.get("/runs/daily-report/plan/retry", headers=otto)).status_code == 404
     assert (await http.get(f"/runs/{'9' * 5000}", headers=otto)).status_code == 404
+
+
+async def test_a_run_goes_again_with_its_arguments_as_they_are_changed(
+    house: House, http: httpx.AsyncClient
+) -> None:
+    """They stand there, without secrets; only what is other than it was is given."""
+    run = await begin(house, "report", password="s3cr3t")
+    await house.client.cancel(run)
+    at = f"/runs/{run.id}"
+    source = (await http.get(f"{at}/plan/retry")).text
+    (text,) = re.findall(r'name="args"[^>]*>(.*?)</textarea>', source, re.DOTALL)
+    plain = json.loads(html.unescape(text))
+    assert plain == {"day": "2026-11-30", "customer": None, "size": "small"}
+    assert "So does what is not shown: password." in source
+    form = {"args": json.dumps(plain | {"size": "big"})}
+    got = await sent(http, f"{at}/plan/retry", form, to=f"{at}/retry")
+    assert got.status_code == 303
+    again = await house.client.get(run.id)
+    assert (again.args["size"], again.args["password"]) == ("big", "s3cr3t")

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import httpx
 
+from koken.engine.bulk import sweep
 from koken.web.house import House
 from tests.support.moments import until
 from tests.web.console.reading import Page
@@ -49,10 +51,10 @@ async def test_a_retry_of_many_is_looked_at_then_begun(
     assert 'value="space is there"' in wrong.text
     begun = await send(http, found, "/bulks", reason="space is there", rate="100/s")
     assert (begun.status_code, begun.headers["location"]) == (303, "/bulks/1")
-    bulk = await page(http, "/bulks/1")
-    assert "of 7 runs retried" in bulk.sentence
-    assert "Retry of job:broken by mira" in bulk.text
-    assert "space is there" in bulk.text
+    told = await page(http, "/bulks/1")
+    assert "of 7 runs retried" in told.sentence
+    assert "Retry of job:broken by mira" in told.text
+    assert "space is there" in told.text
 
 
 async def test_a_bulk_is_paused_goes_on_and_is_stopped(
@@ -64,7 +66,7 @@ async def test_a_bulk_is_paused_goes_on_and_is_stopped(
     await send(http, found, "/bulks", reason=HOSTILE, rate="1/h")
     going = await page(http, "/bulks/1")
     assert going.sentence == "● running 0 of 2 runs cancelled."
-    assert "2 to go at 1 an hour, about 2 h" in going.text
+    assert "2 to go at 1/h, about 2 h" in going.text
     assert HOSTILE not in going.source
     paused = await send(http, going, "/bulks/1/pause", reason="not so fast")
     assert paused.headers["location"] == "/bulks/1"
@@ -91,14 +93,62 @@ async def test_workers_carry_a_bulk_out_and_the_page_tells_how_far(
     await house.client.retry_where("job:broken", rate="100/s", reason="once more")
 
     async def over() -> bool:
-        return (await house.client.bulk(1)).state != "running"
+        found = await house.client.bulk(1)
+        return found.state == "done" and not found.going
 
     await until(over)
-    bulk = await house.client.bulk(1)
     found = await page(http, "/bulks/1")
-    assert found.sentence.startswith(
-        {"done": "✓ done 3 of 3 runs retried", "stopped": "⊘ stopped "}[bulk.state]
+    assert found.sentence == "✕ failed again 3 of 3 runs retried: 0 recovered, 3 failed again."
+    assert "data-live=" not in found.source
+    members = await page(http, found.links["Its 3 runs"])
+    assert found.links["Its 3 runs"] == "/runs?q=bulk%3A1"
+    assert [row.split()[2] for row in members.rows[1:]] == ["broken"] * 3
+    assert (await page(http, "/bulks")).rows[1].startswith("✕ failed again Retry 1")
+
+
+async def test_a_retry_is_live_until_what_it_retried_has_ended(
+    house: House, http: httpx.AsyncClient, worker: Any
+) -> None:
+    await failures(house, 2)
+    await worker.stop(grace=1)
+    await house.client.retry_where("job:broken", rate="100/s", reason="once more")
+    await sweep(house.db)
+    await sweep(house.db)
+    found = await page(http, "/bulks/1")
+    assert found.sentence == (
+        "● under way 2 of 2 runs retried: 0 recovered, 0 failed again, 2 still go."
     )
+    assert 'data-live="workspace"' in found.source
+
+
+async def test_open_failures_are_acknowledged_all_together(
+    house: House, http: httpx.AsyncClient, worker: Any
+) -> None:
+    runs = await failures(house, 2)
+    await house.client.acknowledge(runs[0], reason="seen")
+    listed = await page(http, "/runs?q=job:broken")
+    ways = [name for name in listed.links if name.endswith("…")]
+    assert ways == ["Retry all…", "Acknowledge all…"]
+    found = await page(http, listed.links["Acknowledge all…"])
+    assert found.sentence == "1 run would be acknowledged: those that match job:broken now."
+    await send(http, found, "/bulks", reason="known", rate="100/s")
+    seen = await until(lambda: seen_by(house, runs[1]))
+    assert seen == "mira"
+    closed = await page(http, "/runs?q=job:broken")
+    assert [name for name in closed.links if name.endswith("…")] == ["Retry all…"]
+
+
+async def seen_by(house: House, run: int) -> str | None:
+    return (await house.client.get(run)).acknowledged_by
+
+
+async def test_a_bulk_that_is_pressed_twice_is_one(house: House, http: httpx.AsyncClient) -> None:
+    await house.client.start_many(make().registry.get("greet"), [{}, {}])
+    found = await page(http, "/bulks/preview?verb=cancel&q=job:greet")
+    sends = (send(http, found, "/bulks", reason="wrong", rate="1/h") for _ in range(3))
+    got = await asyncio.gather(*sends)
+    assert [each.headers["location"] for each in got] == ["/bulks/1"] * 3
+    assert len(await house.client.bulks()) == 1
 
 
 async def test_nothing_to_do_says_what_could_be_done(house: House, http: httpx.AsyncClient) -> None:

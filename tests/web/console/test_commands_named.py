@@ -15,6 +15,7 @@ from koken.cli.program import program_for
 from koken.web.console import pages
 
 TOLD = re.compile(r"<(code|pre)>(koken [^<]+)</\1>")
+THERE = "{{ there(visit) }}"
 CALLED = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
 
 
@@ -22,7 +23,7 @@ def commands() -> list[str]:
     """All that templates name."""
     return sorted(
         {
-            html.unescape(CALLED.sub("X", found[2])).strip()
+            html.unescape(CALLED.sub("X", found[2].replace(THERE, " --workspace X"))).strip()
             for file in sorted(pages.TEMPLATES.glob("*.html"))
             for found in TOLD.finditer(Path(file).read_text())
         }

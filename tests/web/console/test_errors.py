@@ -116,7 +116,7 @@ async def test_an_error_of_ours_has_a_number_that_the_log_has_too(
     (record,) = [each for each in caplog.records if each.name == "koken.web"]
     number = record.getMessage().split()[1]
     assert f"as error {number}." in found.text
-    assert record.getMessage() == f"error {number} at GET /broken"
+    assert record.getMessage() == f"error {number} at GET '/broken'"
 
 
 async def test_an_address_without_a_page_names_those_near(http: httpx.AsyncClient) -> None:
@@ -137,3 +137,9 @@ async def test_a_job_that_is_not_there_leads_to_those_with_a_name_like_it(
     found = Page(got.text)
     assert got.status_code == 404
     assert (found.links["report"], found.links["Jobs"]) == ("/jobs/report", "/jobs")
+
+
+async def test_a_slash_at_the_end_leads_nowhere_else(http: httpx.AsyncClient) -> None:
+    for path in ("/runs/", "/jobs/", "/api/v1/runs/"):
+        got = await http.get(path)
+        assert (path, got.status_code, got.headers.get("location")) == (path, 404, None)

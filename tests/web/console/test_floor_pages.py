@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,7 @@ from koken.web.house import House
 from tests.web.api.yard import open_yard, start
 from tests.web.console.pressing import as_user, look, press
 from tests.web.console.sending import VIEWERS
+from tests.web.forms import hidden
 
 OpenHouse = Callable[..., Any]
 HOSTILE = "<script>alert(1)</script>"
@@ -48,10 +50,41 @@ async def test_queues(open_house: OpenHouse) -> None:
         "2 queues: 2 running, 1 waiting for a slot; night is paused; default is full."
     )
     assert page.rows[1].startswith("night ‖ paused by lea")
-    assert page.rows[1].endswith("slots 0 limit 3 rate 30/m")
-    assert page.rows[2].startswith("default 2 of 2 waiting ▲ 1 lift 3 ready")
+    assert page.rows[1].endswith("no worker serves it 0 3 30/m")
+    assert '<td data-th="limit" class="num">3</td>' in page.source
+    assert page.rows[2].startswith("default 2 of 2 ▲ 1 lift 3 ready")
     assert HOSTILE in page.text
     assert "<script>alert" not in page.source
+
+
+async def test_a_queue_in_which_no_slot_comes_free_needs_a_hand(open_house: OpenHouse) -> None:
+    """bug-037"""
+    house, http = await open_yard(open_house)
+    worker = await hire(house, default=2)
+    for _ in range(3):
+        await start(http, "lift")
+    ids = await register.queue_ids(house.db, {"default": 1})
+    await change(house, "update koken.run set state = 'ready' where state = 'blocked'")
+    await claim.from_bottom(house.db, worker, {ids["default"]: 2})
+    assert "▲ full" not in (await look(http, "/")).text
+    since = "update koken.run set claimed_at = koken.now() - interval '{} min' where id = {}"
+    await change(house, since.format(180, 1))
+    await change(house, since.format(90, 2))
+    first = await look(http, "/")
+    assert "▲ full default queue 1 run waits, and no slot comes free; a timeout ends what" in (
+        first.text
+    )
+    assert first.links["Runs"] == "/runs?q=queue%3Adefault+state%3Arunning"
+    told = "no slot has come free for 1 h 30 min"
+    assert f"▲ full; {told}" in (await look(http, "/queues")).text
+    assert "none has come free for 1 h 30 min." in (await look(http, "/queues/default")).sentence
+    (queue,) = [
+        each for each in (await http.get("/api/v1/queues")).json()["items"]
+        if each["name"] == "default"
+    ]  # fmt: skip
+    assert (queue["full"], queue["taken_for"] // 60) == (True, 90)
+    await change(house, "update koken.run set state = 'ready', worker_id = null where id = 2")
+    assert "▲ full" not in (await look(http, "/")).text
 
 
 async def test_a_queue_is_paused_limited_and_goes_on(open_house: OpenHouse) -> None:
@@ -115,7 +148,7 @@ async def test_counts_are_of_the_own_workspace(open_house: OpenHouse) -> None:
     page = await look(http, "/workspaces?workspace=default", **otto)
     assert page.sentence == "You are in default, one of 2 workspaces; no failure is open."
     assert page.links["acme"] == "/?workspace=acme"
-    assert page.rows[1].startswith("acme failed 0 running 0 waiting 2 ")
+    assert page.rows[1].startswith("acme 0 0 2 ")
     assert page.rows[1].endswith("read, start, operate")
 
 
@@ -160,7 +193,7 @@ async def test_locks(open_house: OpenHouse) -> None:
     page = await look(http, "/locks", **otto)
     assert page.sentence == "1 lock held; 2 runs wait for one."
     assert page.rows[1].startswith(
-        f"crane:{HOSTILE}lock of a job or a step lift 1 ready, has had it for "
+        f"crane:{HOSTILE}lock of a job or a step lift 1 ○ ready, has had it for "
     )
     assert "2: lift 2, lift 3" in page.rows[1]
     assert "<script>alert" not in page.source
@@ -176,12 +209,24 @@ async def test_locks(open_house: OpenHouse) -> None:
         await tx.execute(
             "update koken.run set state = 'running', lease = 1, worker_id = 1 where id = 1"
         )
-    got = await http.post(
-        "/locks/unlock", data=asked | {"force": "1", "reason": "it hangs"}, headers=otto
+    asked |= {name: hidden(page.source, name) for name in ("run", "since", "once")}
+    asked |= {"force": "1", "reason": "it hangs"}
+    assert "lift 1 goes and keeps the lock until it has ended. Cancel it, and the lock" in page.text
+    assert page.links["Cancel it"] == "/runs/1/plan/cancel"
+    got = await asyncio.gather(
+        *(http.post("/locks/unlock", data=asked, headers=otto) for _ in range(2))
     )
-    assert (got.status_code, got.headers["location"]) == (303, "/locks")
-    page = await look(http, "/locks", **otto)
-    assert "lift 2 ready, has had it for " in page.rows[1]
+    assert {(each.status_code, each.headers["location"]) for each in got} == {
+        (303, "/locks?taken=1")
+    }
+    late = await http.post("/locks/unlock", data=asked | {"once": "other"}, headers=otto)
+    assert (late.status_code, "run 2 of lift has it, since" in late.text) == (409, True)
+    page = await look(http, "/locks?taken=1", **otto)
+    assert "lift 2 ○ ready, has had it for " in page.rows[1]
+    assert (
+        "The lock was taken from lift 1, which is asked to end and may still be at work."
+        in page.text
+    )
     chip = (await look(http, "/events", **otto)).links["unlock"]
     (_, row) = (await look(http, chip, **otto)).rows
     assert row.endswith("lift 1 it hangs")
@@ -205,6 +250,10 @@ async def test_events(open_house: OpenHouse) -> None:
     assert HOSTILE in page.text
     assert "<script>alert" not in page.source
     assert page.links["lea"] == "/events?q=by%3Alea"
+    (schedule,) = (await http.get("/api/v1/schedules?job=tide&limit=1")).json()["items"]
+    acts = (await http.get("/api/v1/events?q=verb:pause")).json()["items"]
+    assert {"schedule": schedule["id"], "name": schedule["name"]} in [it["detail"] for it in acts]
+    assert page.links[f"schedule {schedule['name']}"] == f"/schedules/{schedule['id']}"
     assert len((await look(http, "/events?q=verb:cancel")).rows) == 2
     assert len((await look(http, "/events?q=run:1 by:lea")).rows) == 0
     got = await http.get("/events?q=colour:red")

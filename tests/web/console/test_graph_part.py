@@ -79,24 +79,24 @@ def test_chains_fold_to_what_a_window_shows_and_unfold_one_by_one() -> None:
         for no in range(29)
     )
     graph = Graph(title="chains 1", nodes=tuple(nodes), edges=edges)
-    found = pictured(graph, QueryParams(""), lambda node: f"?step={node.name}")
+    found = pictured(graph, "/runs/1", QueryParams(""), lambda node: f"?step={node.name}")
     assert (found.steps, len(found.folded), sum(found.folded)) == (300, 11, 259)
     shown = names(ET.fromstring(found.svg))
     assert shown[:5] == ["c0_0", "c0_1", "… 26 more like c0_2", "c0_28", "c0_29"]
     assert "c4_12" in shown
-    whole = pictured(
-        graph, QueryParams({"unfold": "… 26 more like c0_2"}), lambda node: f"?step={node.name}"
-    )
+    params = QueryParams({"unfold": "… 26 more like c0_2"})
+    whole = pictured(graph, "/runs/1", params, lambda node: f"?step={node.name}")
     assert (len(whole.folded), sum(whole.folded)) == (10, 233)
     assert "c0_17" in names(ET.fromstring(whole.svg))
-    assert whole.fold == "?#graph"
+    assert whole.fold == "/runs/1?#graph"
 
 
 async def test_steps_of_a_page_lead_to_themselves(mill_house: Mill) -> None:
     house, http = mill_house
     run = await ended(house, "daily-report")
     found = await page(http, f"/runs/{run.id}")
-    assert '<a href="?step=load&amp;tab=log"><g class="step failed"' in found.source
+    to_load = f'<a href="/runs/{run.id}?step=load&amp;tab=log"><g class="step failed"'
+    assert to_load in found.source
     assert "style=" not in found.source
     step = await page(http, f"/runs/{run.id}?step=extract&tab=log")
     assert "Log of step extract" in step.text

@@ -7,17 +7,17 @@ from typing import Any
 import httpx
 import pytest
 
-from koken.engine import control
+from koken.engine import control, schedules
 from koken.model.duration import in_words
 from koken.model.schedule import Schedule
 from koken.model.states import State
 from koken.runtime.worker import Worker
+from koken.views import catalog
 from koken.views.durations import Taken
-from koken.views.versions import Difference
 from koken.web.console import jobpictures, runbook
-from koken.web.console.job import covered
 from koken.web.console.pages import environment
 from koken.web.house import House
+from koken.web.specs import differences
 from tests.web.console.reading import Page
 from tests.web.console.sending import VIEWERS, sent
 from tests.web.console.test_jobs_page import HOSTILE, declare, page
@@ -46,7 +46,7 @@ async def test_the_past_of_a_job(house: House, http: httpx.AsyncClient, worker: 
         await house.client.wait(run)
     found = await page(http, "/jobs/broken")
     assert "its last 2 runs failed, the first of them" in found.sentence
-    assert found.links["2 not seen to"] == "/runs?q=job%3Abroken+state%3Afailed%2Ccancelled"
+    assert found.links["2 open failures"] == "/runs?q=job%3Abroken+state%3Aopen"
     assert "the last 2 runs: 2 failed" in found.text
     assert f'href="/runs/{run.id}" class="look-failed"' in found.source
     assert "Too few runs have succeeded to say what is to be expected" in found.text
@@ -56,7 +56,7 @@ async def test_the_past_of_a_job(house: House, http: httpx.AsyncClient, worker: 
         await control.acknowledge(house.db, one.id, by="mira", reason="known")
     found = await page(http, "/jobs/broken")
     assert found.sentence.endswith("; of the last 2 runs 2 failed.")
-    assert "not seen to" not in found.text
+    assert "open failure" not in found.text
 
 
 async def test_schedules_say_what_happens_when(house: House, http: httpx.AsyncClient) -> None:
@@ -161,14 +161,21 @@ async def test_versions_and_what_differs(house: House, http: httpx.AsyncClient) 
 
 
 def test_secrets_in_versions_are_hidden_by_their_place() -> None:
-    parts = ("password",)
-    path = "parameters.properties.db_Password.default"
-    one = Difference(path=path, change="changed", before="a", after="")
-    assert covered(one.path, one.before, parts) == "•••"
-    assert covered(one.path, one.after, parts) == ""
-    assert covered("schedules.nightly", {"args": {"password": "x"}}, parts) == {
-        "args": {"password": "•••"}
-    }
+    def spec(default: str, args: dict[str, str]) -> dict[str, Any]:
+        properties = {"db_password": {"type": "string", "default": default}}
+        parameters = {"type": "object", "properties": properties}
+        return {
+            "defaults": {},
+            "steps": [],
+            "parameters": parameters,
+            "schedules": [{"name": "nightly", "args": args}],
+        }
+
+    found = differences(spec("a", {}), spec("b", {"db_password": "x"}), ("password",))
+    assert [(each.change, each.before, each.after) for each in found[:1]] == [
+        ("changed", "•••", "•••")
+    ]
+    assert "'x'" not in repr(found)
 
 
 async def test_ticks_and_their_verdicts(house: House, http: httpx.AsyncClient) -> None:
@@ -185,9 +192,13 @@ async def test_ticks_and_their_verdicts(house: House, http: httpx.AsyncClient) -
         )
     found = await page(http, "/jobs/report/ticks")
     assert len(found.rows) == 51
-    assert found.rows[1] == "2026-04-20 01:00:00 ◌ missed × 51 <b>no worker"
+    first, last = "Mon 2026-04-20 01:00", "Sun 2026-03-01 01:00"
+    assert found.rows[1].startswith(f"{first} up to {last}")
+    assert found.rows[1].endswith("∅ missed × 51 – <b>no worker")
     found = await page(http, "/jobs/report/ticks" + found.links["Older"])
-    assert found.rows[1:] == ["2026-03-01 01:00:00 ◌ missed <b>no worker"]
+    (row,) = found.rows[1:]
+    assert row.startswith(last)
+    assert row.endswith("∅ missed – <b>no worker")
     await page(http, "/jobs/report/ticks?before=x", 422)
 
 
@@ -272,3 +283,44 @@ def test_no_point_of_a_chart_is_above_its_highest_line(highest: float) -> None:
     assert min(lines) <= min(points)
     assert 2 <= len(lines) <= 6
     assert "viewBox" not in drawn
+
+
+async def test_one_paused_schedule_of_several_is_told(
+    house: House, http: httpx.AsyncClient
+) -> None:
+    both = (Schedule("0 2 * * *", name="early"), Schedule("0 3 * * *", name="late"))
+    await declare(house, "tidy", schedules=both)
+    (first, _) = await catalog.schedules(house.views, workspace="default", job="tidy")
+    await schedules.pause(
+        house.db, "tidy", workspace="default", by="lea", reason=None, schedule=first.id
+    )
+    told = (await page(http, "/jobs/tidy")).sentence
+    assert told.startswith("tidy runs by 2 schedules, of which 1 is paused, next in ")
+
+
+async def test_a_page_tells_one_length_for_what_is_the_rule(
+    house: House, http: httpx.AsyncClient, worker: Worker
+) -> None:
+    """Nothing of it where too few runs have succeeded."""
+    job = make().registry.get("greet")
+    for count in range(5):
+        if count:
+            found = await page(http, "/jobs/greet")
+            assert "as a rule" not in found.sentence
+            assert "Too few runs have succeeded" in found.text
+        await house.client.wait(await house.client.start(job))
+    found = await page(http, "/jobs/greet")
+    (length,) = re.findall(
+        r"the last 5 runs all succeeded; one takes (.*) as a rule", found.sentence
+    )
+    assert f"As a rule {length};" in found.text
+
+
+async def test_a_command_to_copy_has_what_it_takes(house: House, http: httpx.AsyncClient) -> None:
+    schema = {"type": "object", "properties": {"day": {}, "size": {}}, "required": ["day"]}
+    await declare(house, "other", parameters=schema)
+    assert "<pre>koken run other day=DAY</pre>" in (await page(http, "/jobs/other")).source
+    async with house.db.session() as session:
+        await session.execute("insert into koken.workspace (name) values ('acme')")
+    got = await http.get("/jobs/other?workspace=acme")
+    assert "<pre>koken run other day=DAY --workspace acme</pre>" in got.text

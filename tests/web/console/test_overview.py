@@ -3,15 +3,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import httpx
 
 import koken
 from koken.engine import queues
+from koken.views.flow import Flow, Quarter
 from koken.views.overview import overview
+from koken.web.console.overview import hours
 from koken.web.house import House
 from tests.web import company
 from tests.web.console.reading import Page
+from tests.web.console.sending import VIEWERS
 from tests.web.filling import fill
 from tests.web.shop import make
 
@@ -41,7 +45,7 @@ async def test_what_goes_well_is_quiet(
     assert found.links["report"] == "/jobs/report"
 
 
-async def test_a_failure_stands_until_somebody_closes_it(
+async def test_a_failure_stands_until_somebody_acknowledges_it(
     house: House, http: httpx.AsyncClient, worker: object
 ) -> None:
     job = make().registry.get("broken")
@@ -50,11 +54,9 @@ async def test_a_failure_stands_until_somebody_closes_it(
         await house.client.wait(run)
     found = await page(http)
     assert found.sentence == "1 thing needs a hand; 2 runs today, 100% of the last 24 h failed."
-    assert "✗ failed broken OSError: no space left after 2 tries just now Plan Why All 2" in said(
-        found
-    )
+    assert "✗ failed broken OSError: no space left · 2 tries just now Plan Why All 2" in said(found)
     assert found.links["broken"] == f"/runs/{run.id}"
-    assert found.links["All 2"] == "/runs?q=job%3Abroken%20state%3Afailed"
+    assert found.links["All 2"] == "/runs?q=job%3Abroken+state%3Aopen"
     await house.client.acknowledge(run, reason="seen")
     await house.client.acknowledge(run.id - 1, reason="seen")
     assert (await page(http)).sentence.startswith("All quiet: 2 runs today")
@@ -107,11 +109,27 @@ async def test_a_world_with_everything_that_goes_wrong(
         "‖ paused reports queue 12 runs wait; paused by mira (warehouse is moving)",
         "◷ late import-orders schedule every 5 minutes: its time has passed",
         "◷ late sync-ads its runs take up to",
-        f"◌ held long search-index lock run {runs['lost']} (rebuild-index) has it; 2 wait for it",
+        f"▣ held long search-index lock run {runs['lost']} (rebuild-index) has it; 2 wait for it",
     ):
         assert line in lines
     assert found.sentence.startswith("14 things need a hand; ")
     assert "<script>alert" not in found.source
+    got = Page((await http.get(f"/runs/{runs['uncompensated']}")).text)
+    assert got.sentence.endswith("; undo charge has failed after 1 try and is tried again.")
+    assert "ConnectionError: bank.example refuses to give charge-4711 back; retrying" in got.text
+    got = Page((await http.get(f"/runs/{runs['elsewhere']}")).text)
+    assert "operations publish[0], publish[1] and publish[2] go on elsewhere" in got.text
+
+
+async def test_whoever_may_only_look_is_offered_nothing_else(
+    open_house: Callable[..., Any], worker: object
+) -> None:
+    house, http = await open_house(web=VIEWERS)
+    run = await house.client.start(make().registry.get("broken"))
+    await house.client.wait(run)
+    for name, words in (("vera", "Why"), ("otto", "Plan Why")):
+        found = Page((await http.get("/", headers={"X-User": name})).text)
+        assert found.rows[1].endswith(f" {words}")
 
 
 async def test_what_comes_next_is_to_come(open_house: Callable[..., Any]) -> None:
@@ -135,3 +153,21 @@ async def test_what_comes_next_is_to_come(open_house: Callable[..., Any]) -> Non
         first, night = (each.at for each in found.next)
         assert before < first < before + timedelta(seconds=30)
         assert night > first
+
+
+def test_hours_are_those_of_the_readers_clock_and_none_is_taken_for_another() -> None:
+    """The clock in Berlin says 02:00 twice that day; that in Kolkata goes half an hour apart."""
+    first = datetime(2026, 10, 24, 23, 45, tzinfo=UTC)
+    quarters = [
+        Quarter(at=first + timedelta(minutes=15 * number), succeeded=1, failed=0)
+        for number in range(10)
+    ]
+    flow = Flow(quarters=quarters, today=0, sampled=False)
+    told = hours(flow, ZoneInfo("Europe/Berlin"))
+    assert [(f"{at:%H:%M}", good) for at, good, _ in told] == [
+        ("02:00", 1), ("01:00", 4), ("00:00", 4), ("23:00", 1),
+    ]  # fmt: skip
+    told = hours(flow, ZoneInfo("Asia/Kolkata"))
+    assert [(f"{at:%H:%M}", good) for at, good, _ in told] == [
+        ("01:30", 3), ("00:30", 4), ("23:30", 3),
+    ]  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+import koken
 from koken.app import App
 from koken.model.run import Run
 from koken.web.house import House
@@ -152,3 +153,60 @@ async def test_results_of_steps_are_masked_and_escaped(mill_house: Mill, trouble
     assert "s3cret" not in found.source
     assert "script" not in found.tags
     assert told(found) == f"daily-report {run.id} succeeded AGO, in TIME; all 3 steps are done."
+
+
+async def test_another_is_started_like_one_that_has_ended(mill_house: Mill) -> None:
+    house, http = mill_house
+    run = await ended(house, "daily-report", day="2026-12-01")
+    found = await page(http, f"/runs/{run.id}")
+    form = await page(http, found.links["Start like this…"])
+    assert f"Start daily-report again like run {run.id}." in form.text
+    assert form.forms["/jobs/daily-report/start"].values["a.day"] == "2026-12-01"
+    (load,) = [each for each in await house.client.steps(run.id) if each.name == "load"]
+    assert "Start like this…" not in (await page(http, f"/runs/{load.run_id}")).links
+    live = await begin(house, "approve")
+    assert "Start like this…" not in (await page(http, f"/runs/{live.id}")).links
+    await house.client.cancel(live.id, reason="over")
+
+
+async def test_whoever_may_not_start_is_offered_no_start(
+    mill_app: App, open_house: Callable[..., Any]
+) -> None:
+    house, http = await open_house(program=mill_app, web=VIEWERS)
+    run = await ended(house, "quiet")
+    vera, otto = ({"headers": {"X-User": name}} for name in ("vera", "otto"))
+    assert "Start like this…" not in (await page(http, f"/runs/{run.id}", **vera)).links
+    assert "Start like this…" in (await page(http, f"/runs/{run.id}", **otto)).links
+
+
+async def test_what_a_run_keeps_for_itself_stands_among_its_facts(
+    open_house: Callable[..., Any],
+) -> None:
+    app = koken.App("keys")
+
+    @app.job(lock="account:{name}", overlap="queue_one", overlap_key="{name}")
+    def sync(name: str) -> None: ...
+
+    @app.job(lock="account:{name}")
+    def check(name: str) -> None: ...
+
+    @app.workflow
+    def flow() -> None: ...
+
+    @flow.step(lock="cluster")
+    def crunch() -> int:
+        return 1
+
+    @flow.step
+    def tell(crunch: int) -> None: ...
+
+    house, http = await open_house(program=app)
+    first = await begin(house, "sync", name="de")
+    second = await begin(house, "check", name="de")
+    found = await page(http, f"/runs/{first.id}")
+    assert "Overlap queue_one, sync:de Locks account:de" in found.text
+    assert found.links["account:de"] == "/locks?key=account%3Ade"
+    assert "Locks account:de (waits for it)" in (await page(http, f"/runs/{second.id}")).text
+    run = await begin(house, "flow")
+    drawn = await page(http, f"/runs/{run.id}")
+    assert "· lock cluster</text>" in drawn.source

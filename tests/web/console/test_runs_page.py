@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
 
+from koken.views.facets import Facets
+from koken.views.standings import Standing
+from koken.web.console.runs import chosen, filters, matching
 from koken.web.house import House
 from tests.web.console.reading import Page
 from tests.web.shop import make
@@ -55,13 +59,54 @@ async def test_states_are_counted_whatever_the_query_says_of_them(
     assert found.links["○ ready 1"] == "/runs?q=job%3Agreet+state%3Aready"
     assert found.links["⊘ cancelled 1"] == "/runs?q=job%3Agreet"
     assert found.links["Last hour"] == "/runs?q=job%3Agreet+state%3Acancelled+since%3A1h"
-    assert found.links["Failed"] == "/runs?q=job%3Agreet+state%3Afailed"
+    assert found.links["Open failures"] == "/runs?q=job%3Agreet+state%3Aopen"
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("state:cancelled state:ready", "0 runs match state:cancelled state:ready."),
+        ('state:"cancelled"', '1 run matches state:"cancelled".'),
+        ('error:"a state:ready b"', '0 runs match error:"a state:ready b".'),
+        ('by:"Mira M"', '2 runs match by:"Mira M".'),
+    ],
+)
+async def test_what_is_counted_is_what_the_query_says(
+    house: House, http: httpx.AsyncClient, query: str, sentence: str
+) -> None:
+    client = house.client.using(by="Mira M")
+    for name in ("lea", "kim"):
+        run = await client.start(make().registry.get("greet"), name=name)
+    await client.cancel(run, reason="no")
+    found = await page(http, f"/runs?q={quote(query)}")
+    assert found.sentence == sentence
+    assert len(found.rows) == (int(sentence[0]) + 1 if sentence[0] != "0" else 0)
+
+
+async def test_what_a_query_says_is_marked_and_can_be_taken_off() -> None:
+    on = {name: href for name, href, on in filters('by:"Mira M" state:"live" x', "Mira M") if on}
+    assert on == {
+        "Live": "/runs?q=by%3A%22Mira+M%22+x",
+        "Mine": "/runs?q=state%3A%22live%22+x",
+    }
+    counts = Facets(states={Standing.FAILED: 2}, matching=2, whole=True)
+    assert [each.current for each in chosen('state:"failed"', counts)] == [True]
+    assert [each.current for each in chosen('error:"a state:failed b"', counts)] == [False]
+
+
+def test_none_of_many_is_told_as_that() -> None:
+    some = Facets(states={}, matching=0, whole=False)
+    assert matching("state:skipped", some, 0) == "None of the newest 10,000 runs matches"
+    assert matching("state:skipped", some, 3) == "3+ runs match"
+    assert matching("", Facets(states={}, matching=1, whole=True), 1) == "1 run"
 
 
 @pytest.mark.parametrize(
     ("query", "problem"),
     [
         ("stat:failed", "stat: is no word of the query. Did you mean state:?"),
+        ("args:7", "args: is no word of the query. Did you mean args.NAME:?"),
+        ("colour:7", "since, until, args.NAME."),
         ("job:greet since:soon", "since: 'soon' is neither a duration like 2h nor an instant"),
     ],
 )

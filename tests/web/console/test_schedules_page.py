@@ -14,10 +14,10 @@ import koken
 from koken import Schedule
 from koken.engine import schedules
 from koken.views import agenda
-from koken.web.console import strip24
+from koken.web.console import agendapicture
 from koken.web.house import House
 from tests.support.house import NOON
-from tests.views.test_agenda import row, strip
+from tests.views.test_agenda import drawn_up, row
 from tests.web.api.yard import open_yard
 from tests.web.console.pressing import as_user, look, press
 from tests.web.console.reading import Page
@@ -101,8 +101,10 @@ async def test_a_pause_a_resume_and_a_run(open_house: OpenHouse) -> None:
     assert told.endswith(": the disk is full; it does not fire.")
     await press(http, at, f"{at}/resume")
     assert (await look(http, at)).sentence.startswith("report fires ")
-    got = await press(http, at, f"{at}/run")
+    got = await press(http, at, f"{at}/run", {"reason": "the disk is back"})
     assert (got.status_code, got.headers["location"]) == (303, "/runs/1")
+    told = (await look(http, "/events?q=job:report+verb:start")).rows
+    assert [("the disk is back" in row, "mira" in row) for row in told[1:]] == [(True, True)]
     (run,) = await change(house, "select args, trigger_by, created_at from koken.run")
     day = f"{run['created_at'].astimezone(ZoneInfo('Europe/Berlin')):%Y-%m-%d}"
     assert (run["args"], run["trigger_by"]) == (f'{{"day": "{day}"}}', "mira")
@@ -126,10 +128,10 @@ async def test_a_backfill_tells_its_plan_and_then_does_it(open_house: OpenHouse)
     got = await http.post(f"{at}/backfill", data=form | {"reason": "outage"})
     assert got.status_code == 303
     page = await look(http, got.headers["location"])
-    assert [line[:20] for line in page.rows[1:]] == [
-        "Mon 2026-03-30 02:00",
-        "Sun 2026-03-29 03:00",
-        "Sat 2026-03-28 02:00",
+    assert [line.partition(" Europe/Berlin ")[0] for line in page.rows[1:]] == [
+        "Mon 2026-03-30 00:00 02:00",
+        "Sun 2026-03-29 01:00 03:00",
+        "Sat 2026-03-28 01:00 02:00",
     ]
     assert "backfilled by mira: outage" in page.rows[1]
     logical = [row["logical_at"].isoformat() for row in await change(house, LOGICAL)]
@@ -179,6 +181,16 @@ async def test_equal_backfills_at_once_start_each_run_once(open_house: OpenHouse
     assert sorted(status for status, _ in told) == [200] * 5 + [201]
 
 
+async def test_a_schedule_that_is_run_by_two_presses_runs_once(open_house: OpenHouse) -> None:
+    house, http = await doors(open_house)
+    at = f"/schedules/{await number(house, 'report')}"
+    form = (await look(http, at)).forms[f"{at}/run"].values
+    got = await asyncio.gather(*(http.post(f"{at}/run", data=form) for _ in range(3)))
+    assert [each.headers["location"] for each in got] == ["/runs/1"] * 3
+    form = (await look(http, at)).forms[f"{at}/run"].values
+    assert (await http.post(f"{at}/run", data=form)).headers["location"] == "/runs/2"
+
+
 async def test_who_looks_has_no_buttons(open_house: OpenHouse) -> None:
     house, http = await doors(open_house, web=VIEWERS)
     schedule = await number(house, "report")
@@ -193,8 +205,8 @@ async def test_who_looks_has_no_buttons(open_house: OpenHouse) -> None:
     for act in ("pause", "resume", "run", "backfill"):
         got = await http.post(f"{at}/{act}", headers=vera)
         assert (got.status_code, "may not" in got.text) == (403, True)
-    got = await http.get(f"{at}/backfill?since=2026-01-01&until=2026-01-02", headers=vera)
-    assert got.status_code == 403
+    plan = await look(http, f"{at}/backfill?since=2026-01-01&until=2026-01-02", **vera)
+    assert ("You may look, and not start these runs" in plan.text, plan.forms) == (True, {})
     assert await change(house, "select from koken.event where verb <> 'publish'") == []
 
 
@@ -234,8 +246,8 @@ async def test_due_times_are_turned_over_page_by_page(open_house: OpenHouse) -> 
 def test_the_picture_of_a_day() -> None:
     """Where marks lie, and the same as text in the reader's zone."""
     rows = [row(f"job {n}", "0 2 * * *", NOON) for n in range(8)]
-    found = strip(NOON, *rows, row("often", "* * * * *", NOON))
-    picture = strip24.picture(found, UTC)
+    found = drawn_up(NOON, *rows, row("often", "* * * * *", NOON))
+    picture = agendapicture.picture(found, UTC)
     assert picture.now_x == 178.4
     assert [told for _, told in picture.hours] == [
         "06:00", "09:00", "12:00", "15:00", "18:00", "21:00", "Wed", "03:00", "06:00", "09:00",
@@ -247,7 +259,9 @@ def test_the_picture_of_a_day() -> None:
         "Wed 02:00: job 0, job 1, job 2, job 3, job 4, job 5 and 2 more",
         "all the time: often about 1,439 times",
     ]
-    assert strip24.told(found, UTC) == (
+    half_an_hour_apart = agendapicture.picture(found, ZoneInfo("Asia/Kolkata")).text
+    assert half_an_hour_apart[0].startswith("Wed 07:00: job 0")
+    assert agendapicture.told(found, UTC) == (
         "The most at once: 23 due times in the quarter of an hour from Wed 02:00 on."
     )
 
@@ -293,3 +307,25 @@ async def test_what_cannot_fire_stands_first(open_house: OpenHouse) -> None:
     assert page.rows[1].startswith(f"reportcannot fire: ValueError: no zone {HOSTILE}")
     assert page.sentence.endswith("1 is broken.")
     assert "<script>alert" not in page.source
+
+
+async def test_times_that_come_more_than_once_a_minute_have_seconds(open_house: OpenHouse) -> None:
+    app = koken.App("ticks")
+
+    @app.job(schedule="*/20 * * * * *")
+    def tick() -> None: ...
+
+    house, http = await open_yard(open_house, program=app)
+    at = f"/schedules/{await number(house, 'tick')}"
+    for address in (at, "/jobs/tick"):
+        told = (await look(http, address)).text
+        assert all(f":{second}" in told for second in ("00", "20", "40")), told
+    await change(
+        house,
+        "insert into koken.tick (schedule_id, due_at, until_at, verdict)"
+        " select id, t.at, t.at, 'skipped'"
+        " from koken.schedule, (values (timestamptz '2026-11-30 12:00:40+00'),"
+        " (timestamptz '2026-11-30 12:01:00+00')) t (at)",
+    )
+    rows = (await look(http, at)).rows
+    assert [row[:23] for row in rows[1:]] == ["Mon 2026-11-30 12:01:00", "Mon 2026-11-30 12:00:40"]

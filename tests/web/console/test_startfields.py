@@ -3,16 +3,17 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 import pytest
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, Field, SecretStr
 
 import koken
-from koken.web.console.startfields import Field, fields_of
+from koken.model.hiding import MASK, masked, secret
+from koken.web.console.startfields import Field as Made
+from koken.web.console.startfields import fields_of
 from koken.web.console.startform import Reader, filled, typed, without_secrets
-from koken.web.masking import MASK, masked, secret
 
 BERLIN = ZoneInfo("Europe/Berlin")
 PARTS = ("password", "token")
@@ -65,12 +66,14 @@ def many(
     anything: Any = None,
     token: str = "hunter2",
     key: SecretStr = SecretStr("hunter2"),  # noqa: B008
-    password_known: bool = True,
+    password_known: Annotated[bool, Field(json_schema_extra={"writeOnly": True})] = True,
+    max_tokens: int = 100,
+    token_count: int = 7,
 ) -> None:
     """All kinds of arguments."""
 
 
-def fields() -> tuple[Field, ...]:
+def fields() -> tuple[Made, ...]:
     return fields_of(app.registry.spec(many).parameters, lambda name: secret(name, PARTS))
 
 
@@ -97,12 +100,14 @@ def test_each_argument_has_the_field_that_fits_it() -> None:
         "size": "choice",
         "mode": "choice",
         "work": "group",
-        "rows": "json",
+        "rows": "lines",
         "either": "json",
         "anything": "json",
         "token": "text",
         "key": "text",
         "password_known": "choice",
+        "max_tokens": "integer",
+        "token_count": "integer",
     }
     by_name = {each.name: each for each in fields()}
     assert [each.name for each in by_name.values() if each.secret] == [
@@ -123,7 +128,7 @@ def test_defaults_stand_in_the_form_and_secrets_do_not() -> None:
     assert found.texts["name"] == "world"
     assert found.texts["at"] == "2026-07-01T14:00:00"
     assert found.texts["mode"] == '"a"'
-    assert found.texts["rows"] == "[\n  1,\n  2\n]"
+    assert found.texts["rows"] == "1\n2"
     assert found.ticked == {"dry", "home", "tree"}
     assert "hunter2" not in repr(found)
 
@@ -227,3 +232,32 @@ def test_secrets_of_a_run_are_left_out_wherever_they_are() -> None:
     kept, left = without_secrets(plain, masked(plain, PARTS), MASK)
     assert kept == {"a": 1, "rows": [{"n": 1}], "fake": MASK}
     assert left == ["password", "rows[0].token"]
+
+
+def listing(names: list[str] = ["a"], ids: list[int] = []) -> None:  # noqa: B006
+    """Lists that are written one a line."""
+
+
+@pytest.mark.parametrize(
+    ("form", "values"),
+    [
+        ({"a.names": "a", "a.ids": ""}, {}),
+        (
+            {"a.names": "b \r\n\r\n[urgent] c", "a.ids": "1\r\n2"},
+            {"names": ["b", "[urgent] c"], "ids": [1, 2]},
+        ),
+        ({"a.names": "", "a.ids": "[3]"}, {"names": [], "ids": [3]}),
+        ({"a.names": '["x\\ny"]', "a.ids": ""}, {"names": ["x\ny"]}),
+    ],
+)
+def test_lists_are_written_one_a_line(form: dict[str, str], values: dict[str, Any]) -> None:
+    lists = koken.App("lists")
+    made = fields_of(lists.registry.spec(lists.job(listing)).parameters, lambda _: False)
+    assert [(each.kind, each.takes) for each in made] == [
+        ("lines", "list of texts"),
+        ("lines", "list of whole numbers"),
+    ]
+    reader = Reader(form, BERLIN)
+    assert (reader.values(made), reader.problems) == (values, {})
+    again = {f"a.{path}": text for path, text in filled(made, values, BERLIN).texts.items()}
+    assert Reader(again, BERLIN).values(made) == values

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import httpx
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 import koken
 from koken.web.house import House
@@ -158,7 +159,9 @@ async def test_fields_stand_in_the_order_of_declaration(open_house: Callable[...
     ]
     whole = html.unescape((await http.get("/jobs/register/start?as=json")).text)
     assert re.findall(r'^ +"(\w+)":', whole, re.MULTILINE) == [
-        "zone", "person", "at", "name", "age", "address", "street", "no", "tags", "others",
+        "zone",
+        "person", "name", "age", "address", "street", "no", "tags", "others",
+        "at", "name", "age", "address", "street", "no", "tags", "others",
     ]  # fmt: skip
     ann = Person(name="Ann", age=7, others=[Place(no=3)])
     run = await house.client.start(app.registry.get("register"), zone="CET", person=ann)
@@ -253,3 +256,85 @@ async def test_a_job_of_another_program_has_a_form_too(
     assert 'id="problem-b">✗ is missing' in got.text
     assert (await sent(http, "/jobs/other/start", {"a.b": "4"})).status_code == 303
     assert 'name="json"' in (await http.get("/jobs/open/start")).text
+
+
+async def test_a_form_is_turned_into_json_and_back_with_what_was_typed(
+    house: House, http: httpx.AsyncClient
+) -> None:
+    """Also what cannot be read; options stay, secrets go and that is said."""
+    await known(house, "report")
+    form = {
+        "turn": "yes",
+        "a.day": "2026-12-24",
+        "g.customer": "1",
+        "a.customer.name": "Ada",
+        "a.customer.number": "seven",
+        "a.size": '"big"',
+        "a.password": "s3cr3t",
+        "o.priority": "4",
+    }
+    got = await sent(http, "/jobs/report/start", form)
+    assert (got.status_code, "s3cr3t" in got.text) == (200, False)
+    (text,) = re.findall(r'<textarea id="json"[^>]*>(.*?)</textarea>', got.text, re.DOTALL)
+    assert json.loads(html.unescape(text)) == {
+        "day": "2026-12-24",
+        "customer": {"name": "Ada", "number": "seven"},
+        "size": "big",
+    }
+    told = Page(got.text).text
+    assert "password: a value that is never shown, and so has to be given again." in told
+    assert "customer.number whole number, required" in told
+    whole = {"turn": "yes", "as": "json", "json": html.unescape(text), "o.priority": "4"}
+    got = await sent(http, "/jobs/report/start", whole)
+    assert 'value="seven"' in got.text
+    assert 'value="Ada"' in got.text
+    assert '<option value="&#34;big&#34;" selected>' in got.text
+    assert 'name="o.priority" type="text" value="4"' in got.text
+    assert await house.client.find("job:report") == []
+
+
+async def test_json_that_fields_cannot_show_stays_json(
+    house: House, http: httpx.AsyncClient
+) -> None:
+    await known(house, "report")
+    for text, problem in (
+        ("{", "is no JSON"),
+        ('{"customer": {"nmae": "Ada"}}', "customer.nmae has no field"),
+        ('{"customer": "Ada"}', "customer is no object"),
+        ('{"size": "huge"}', "size is not one of the choices"),
+    ):
+        form = {"turn": "yes", "as": "json", "json": text}
+        got = await sent(http, "/jobs/report/start", form)
+        assert 'name="json"' in got.text
+        assert html.escape(text, quote=False) in got.text.replace("&#34;", '"')
+        assert problem in Page(got.text).text
+
+
+async def test_a_template_shows_all_but_secrets(open_house: Callable[..., Any]) -> None:
+    app = koken.App("people")
+
+    @app.job
+    def register(
+        person: Person, amount: Annotated[float, Field(ge=0)] = 1.5, password: str = "hunter2"
+    ) -> None: ...
+
+    house, http = await open_house(program=app)
+    await house.client.link.publish(app.registry.get("register"), "mira")
+    source = (await http.get("/jobs/register/start?as=json")).text
+    (text,) = re.findall(r'<textarea id="json"[^>]*>(.*?)</textarea>', source, re.DOTALL)
+    assert json.loads(html.unescape(text)) == {
+        "person": {
+            "name": None,
+            "age": None,
+            "address": {"street": "Main Street", "no": 1},
+            "tags": [],
+            "others": [],
+        },
+        "amount": 1.5,
+    }
+    text = Page(source).text
+    assert "person.others list of objects with street, no" in text
+    assert "password text; a secret, which is left out here" in text
+    found = Page((await http.get("/jobs/register/start")).text).text
+    assert "amount number, at least 0" in found
+    assert "tags list of texts, one on each line" in found

@@ -10,7 +10,7 @@ import pytest
 from koken.model.states import State
 from koken.views import timeline as view
 from koken.views.marks import Mark
-from koken.views.steps import StepRow
+from koken.views.steprows import StepRow
 from koken.views.timeline import MOST, WAIT, Bar, Segment, Timeline
 from koken.web.console.timeline import chart
 from koken.web.house import House
@@ -68,6 +68,21 @@ def test_what_was_short_has_round_lengths_in_the_units_of_its_steps(
     assert [tick.text for tick in drawn.ticks] == told
 
 
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [
+        (26, ["02:00:00", "02:00:10", "02:00:20"]),
+        (1586, ["02:00", "02:10", "02:20"]),
+        (7 * 3600, ["02:00", "04:00", "06:00", "08:00"]),
+        (40 * 3600, ["30 Nov 12:00", "1 Dec 00:00", "1 Dec 12:00"]),
+        (9 * 86400, ["2 Dec", "4 Dec", "6 Dec", "8 Dec"]),
+    ],
+)
+def test_marks_stand_at_round_times_of_day(seconds: int, told: list[str]) -> None:
+    drawn = chart(Timeline(start=at(0), end=at(seconds), live=False, bars=()), at(seconds), UTC)
+    assert [tick.text for tick in drawn.ticks] == told
+
+
 def test_of_many_steps_those_that_failed_or_go_have_rows() -> None:
     row = StepRow(name="a", no=1, state=State.SUCCEEDED, started_at=START)
     rows = [replace(row, name=f"s{no}", no=no) for no in range(1, 101)]
@@ -90,3 +105,18 @@ async def test_the_timeline_of_a_workflow_and_of_a_plain_run(mill_house: Mill) -
     found = await page(http, f"/runs/{plain.id}")
     assert "attempt 1" in found.text
     assert "attempt 2" in found.text
+
+
+def test_a_long_pause_is_folded() -> None:
+    segments = (
+        Segment(start=at(0), end=at(10), mark=FAILED, attempt=1),
+        Segment(start=at(10), end=at(7210), mark=WAIT),
+        Segment(start=at(7210), end=at(7220), mark=GOES, attempt=2, retried="retried by mira"),
+    )
+    bar = Bar(name="load", mark=GOES, run_id=7, segments=segments)
+    drawn = chart(Timeline(start=at(0), end=at(7220), live=False, bars=(bar,)), at(7220), UTC)
+    (line,) = drawn.lines
+    assert [(block.x, block.width) for block in line.blocks] == [(0, 46), (46, 8), (54, 46)]
+    marks = [(tick.x, tick.text) for tick in drawn.ticks]
+    assert marks == [(0, "02:00:00"), (54, "2 h 00 min later")]
+    assert line.told.endswith("2, retried by mira, running, 04:00:10 to 04:00:20, 10 s")

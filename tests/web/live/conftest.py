@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from threading import Event as Signal
+from threading import Event as Gong
 from typing import Any
 
 import httpx
@@ -18,9 +18,6 @@ from koken.config import load
 from koken.web.house import House
 from koken.web.serve import address, bind, open_doors
 
-GO_ON = Signal()
-"""A run that has more to say waits for it."""
-
 
 @dataclass
 class Doors:
@@ -28,6 +25,8 @@ class Doors:
 
     house: House
     http: httpx.AsyncClient
+    go_on: Gong
+    """A run that has more to say waits for it."""
 
     async def start(self, job: str, **args: Any) -> int:
         """Start a run; gives its number."""
@@ -89,13 +88,14 @@ class Events:
 @pytest_asyncio.fixture
 async def doors(shop: App) -> AsyncIterator[Doors]:
     """Open on a free port of this machine."""
+    go_on = Gong()
 
     @shop.job
     def talk(ctx: Context, lines: int, more: bool = False) -> None:
         for each in range(lines):
             ctx.log.info("line %s", each)
         if more:
-            assert GO_ON.wait(20)
+            assert go_on.wait(20)
             ctx.log.info("and one more")
 
     house = House(shop, load(shop.settings), loopback=True, local="mira")
@@ -104,4 +104,4 @@ async def doors(shop: App) -> AsyncIterator[Doors]:
         open_doors(house, listening),
         httpx.AsyncClient(base_url=address(listening)) as http,
     ):
-        yield Doors(house, http)
+        yield Doors(house, http, go_on)

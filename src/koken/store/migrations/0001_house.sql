@@ -399,10 +399,14 @@ begin
   return found_id;
 end $$;
 
--- The id of a workspace; a name that nobody used yet makes one.
+-- The id of a workspace; a name that nobody used yet makes one. Nobody chooses GLOBAL.
 create function koken.workspace_id(p_name text) returns int language plpgsql as $$
 declare found_id int;
 begin
+  if p_name = 'GLOBAL' then
+    raise exception 'GLOBAL is no workspace that one may choose' using errcode = 'KK422',
+      detail = '{"argument": "workspace"}';
+  end if;
   select id into found_id from koken.workspace where name = p_name;
   if found_id is null then
     insert into koken.workspace (name) values (p_name) on conflict (name) do nothing returning id into found_id;
@@ -651,14 +655,14 @@ create function koken.run_of_key(
 ) returns bigint language plpgsql stable as $$
 declare r record;
 begin
-  select o.id, o.args_hash, j.name as job,
+  select o.id, o.args_hash, o.created_at, j.name as job,
          coalesce(o.args, (select a.args from koken.run_args a where a.run_id = o.id)) as args into r
     from koken.run o join koken.job j on j.id = o.job_id
    where o.workspace_id = p_workspace_id and o.idempotency_key = p_key;
   if found and r.args_hash is distinct from p_hash and (r.job <> p_job or r.args <> p_args) then
     raise exception 'idempotency key % belongs to run %, whose arguments differ in %',
       p_key, r.id, koken.differing(r.id, p_job, p_args) using errcode = 'KK409',
-      detail = jsonb_build_object('what', p_key, 'held_by', r.id)::text;
+      detail = jsonb_build_object('what', p_key, 'held_by', r.id, 'since', r.created_at)::text;
   end if;
   return r.id;
 end $$;

@@ -766,7 +766,8 @@ create function koken.cancel_run(
 ) language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   r koken.run;
-  said jsonb := jsonb_build_object('type', 'Cancel', 'message', coalesce(p_reason, 'cancelled by ' || p_by));
+  said jsonb := jsonb_build_object(
+    'type', 'Cancel', 'message', coalesce(p_reason, 'cancelled by ' || p_by), 'by', p_by);
   done record;
 begin
   queue_ids := '{}';

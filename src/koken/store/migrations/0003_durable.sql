@@ -90,8 +90,14 @@ begin
   return r;
 end $$;
 
+-- Whether a JSON Schema says of a value, or of something in it, that nobody is shown it.
+create function koken.calls_secret(p_schema jsonb) returns boolean
+language sql immutable
+return jsonb_path_exists(p_schema, '$.** ? (@.writeOnly == true || @.format == "password")');
+
 -- Keeps a signal for a run, whether or not it waits for it already.
-create function koken.send_signal(p_run_id bigint, p_name text, p_value jsonb, p_by text)
+create function koken.send_signal(
+  p_run_id bigint, p_name text, p_value jsonb, p_by text, p_reason text)
 returns bigint language plpgsql as $$
 declare
   r koken.run;
@@ -100,13 +106,14 @@ begin
   insert into koken.signal (run_id, name, value, by) values (p_run_id, p_name, p_value, p_by)
   returning id into signal_id;
   r := koken.wake_for(p_run_id, 'signal', p_name);
-  insert into koken.event (workspace_id, verb, by, run_id, job_id, detail)
-  values (r.workspace_id, 'signal', p_by, r.id, r.job_id, jsonb_build_object('name', p_name));
+  insert into koken.event (workspace_id, verb, by, reason, run_id, job_id, detail)
+  values (r.workspace_id, 'signal', p_by, p_reason, r.id, r.job_id, jsonb_build_object('name', p_name));
   return signal_id;
 end $$;
 
 -- Answers an open question of a run, once.
-create function koken.answer_question(p_run_id bigint, p_key text, p_answer jsonb, p_by text)
+create function koken.answer_question(
+  p_run_id bigint, p_key text, p_answer jsonb, p_by text, p_reason text)
 returns void language plpgsql as $$
 declare
   r koken.run;
@@ -124,9 +131,10 @@ begin
       using errcode = 'KK410', detail = jsonb_build_object('what', 'run ' || p_run_id)::text;
   end if;
   r := koken.wake_for(p_run_id, 'question', p_key);
-  insert into koken.event (workspace_id, verb, by, run_id, job_id, detail)
-  values (r.workspace_id, 'answer', p_by, r.id, r.job_id,
-          jsonb_build_object('question', q.text, 'answer', p_answer));
+  insert into koken.event (workspace_id, verb, by, reason, run_id, job_id, detail)
+  values (r.workspace_id, 'answer', p_by, p_reason, r.id, r.job_id,
+          jsonb_build_object('question', q.text, 'answer',
+            case when koken.calls_secret(q.schema) then '"•••"'::jsonb else p_answer end));
 end $$;
 
 -- Records a wait of the body that holds this lease, or looks how a recorded one stands: value is
@@ -154,6 +162,9 @@ begin
       update koken.signal s set refused = p_reason where s.run_id = p_run_id and s.taken_by = p_before;
     end if;
     stands := jsonb_build_object('kind', p_kind, 'name', p_name, 'until', until_at);
+    if koken.calls_secret(p_schema) then
+      stands := stands || '{"secret": true}';
+    end if;
     if p_kind = 'signal' then
       stands := stands || jsonb_build_object('schema', p_schema);
     end if;

@@ -28,6 +28,11 @@ create function koken.count_open(p_parent_id bigint) returns void language sql a
    where p.id = p_parent_id
 $$;
 
+-- Since when a run has its overlap key for itself.
+create function koken.live_since(p_run_id bigint) returns timestamptz language sql stable as $$
+  select coalesce(started_at, created_at) from koken.run where id = p_run_id
+$$;
+
 -- Lets an ended run go again, or one that was set back: attempts count from 1, what it kept stays. One
 -- that is made of steps goes on with them; a window that has closed meanwhile does not hold those that have
 -- not begun. p_args are other arguments; null: those that it has.
@@ -82,7 +87,7 @@ begin
   if holder is not null then
     raise exception 'run % cannot be retried: run % holds its overlap key %', r.id, holder, r.overlap_key
       using errcode = 'KK408', detail = jsonb_build_object(
-        'what', r.overlap_key, 'held_by', holder)::text;
+        'what', r.overlap_key, 'held_by', holder, 'since', koken.live_since(holder))::text;
   end if;
   update koken.run c set start_deadline_at = null
    where c.parent_id = r.id and r.made is not null and c.state = 'blocked' and c.open_needs is not null
@@ -368,7 +373,8 @@ begin
   end if;
   if holder is not null then
     raise exception 'run % cannot be forked: run % holds its overlap key %', r.id, holder, r.overlap_key
-      using errcode = 'KK408', detail = jsonb_build_object('what', r.overlap_key, 'held_by', holder)::text;
+      using errcode = 'KK408', detail = jsonb_build_object(
+        'what', r.overlap_key, 'held_by', holder, 'since', koken.live_since(holder))::text;
   end if;
   if r.args is null then
     insert into koken.run_args (run_id, args) values (f.id, full_args);

@@ -53,7 +53,7 @@ create table koken.token (
   hash         bytea not null unique,
   hint         text not null,                    -- its first characters, by which people tell it
   workspace_id int,                              -- null: every workspace
-  scopes       text[] not null,                  -- read, start, operate, administer
+  rights       text[] not null,                  -- read, start, operate, administer
   created_at   timestamptz not null default koken.now(),
   created_by   text not null,
   expires_at   timestamptz,
@@ -61,7 +61,8 @@ create table koken.token (
   revoked_at   timestamptz,
   revoked_by   text
 );
-create unique index token_name on koken.token (lower(name)) where revoked_at is null;
+create unique index token_name on koken.token (coalesce(workspace_id, 0), lower(name))
+  where revoked_at is null;
 
 -- Sign-ins that failed, by name and by address, so that guessing is slow whichever console is asked.
 create table koken.failed_sign_in (
@@ -100,11 +101,12 @@ create table koken.answered (
   owner      text not null,
   key        text not null,
   request    bytea not null,                     -- a hash of method, path and body
-  status     int,                                -- null: it is being carried out
+  written    boolean not null default false,     -- committed with what it has changed
+  status     int,                                -- null: it is being carried out, or its answer is lost
   body       text,
   location   text,
   needed     jsonb,                              -- [workspace, right]…: what it took, and takes again
-  at         timestamptz not null default koken.now(),
+  at         timestamptz not null default koken.now(), -- when it was begun; which beginning it is
   primary key (owner, key)
 );
 create index answered_at on koken.answered (at);
@@ -121,8 +123,20 @@ create table koken.usage (
 -- The last things that people did in a workspace.
 create index event_workspace on koken.event (workspace_id, id);
 
+-- The arguments of which the schema says that they are, or have in them, what nobody is shown.
+alter table koken.job_version add column secret_arguments text[] not null default '{}';
+
+-- The jobs of a type, for tagged requests.
+create index job_version_type on koken.job_version ((spec ->> 'type')) where spec ->> 'type' <> '';
+
 -- What lists of what waits for somebody are read by.
 create index run_awaiting on koken.run (workspace_id, id)
   where state = 'waiting' and wait_cause in ('signal', 'question');
 create index question_open on koken.question (run_id, key)
   where answered_at is null and closed_at is null;
+
+-- Failures that nobody has acknowledged; those that were cancelled are not among them.
+create index run_open on koken.run (workspace_id, job_id, id)
+  where state = 'failed' and acknowledged_at is null and parent_id is null;
+create index run_open_end on koken.run (workspace_id, job_id, finished_at, id)
+  where state = 'failed' and acknowledged_at is null and parent_id is null;

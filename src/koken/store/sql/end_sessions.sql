@@ -1,6 +1,6 @@
 -- Sessions of somebody: the one of an id, or all but one.
--- $1 user, folded  $2 id, '' for all  $3 hash that stays
-delete from koken.session s using koken.user u
- where u.folded = $1 and s.user_id = u.id and s.hash <> $3
+-- $1 user  $2 id, '' for all  $3 hash that stays
+delete from koken.session s
+ where s.user_id = $1 and s.hash <> $3
    and ($2::text = '' or left(encode(s.hash, 'hex'), 16) = $2)
 returning s.hash

@@ -8,5 +8,5 @@ with s as (
   returning s.id, s.workspace_id, s.job_id, s.name),
 recorded as (
   insert into koken.event (workspace_id, verb, by, reason, job_id, detail)
-  select workspace_id, 'pause', $3, $4, job_id, jsonb_build_object('schedule', name) from s)
+  select workspace_id, 'pause', $3, $4, job_id, jsonb_build_object('schedule', id::text, 'name', name) from s)
 select id from s

@@ -5,4 +5,4 @@ with s as (
    where s.id = any($1::int[])
   returning s.id, s.workspace_id, s.job_id, s.name)
 insert into koken.event (workspace_id, verb, by, reason, job_id, detail)
-select workspace_id, 'resume', $2, $3, job_id, jsonb_build_object('schedule', name) from s
+select workspace_id, 'resume', $2, $3, job_id, jsonb_build_object('schedule', id::text, 'name', name) from s

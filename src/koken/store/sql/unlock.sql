@@ -1,10 +1,10 @@
--- Takes a lock from runs that have ended, are gone, or were asked to end. The lock's row is held: nobody
--- is granted it meanwhile.
--- $1 lock  $2 by  $3 reason  $4 forced?
+-- Takes a lock from those of these runs that have ended, are gone, or were asked to end. The lock's row is
+-- held: nobody is granted it meanwhile.
+-- $1 lock  $2 by  $3 reason  $4 forced?  $5 runs
 with k as materialized (select id, workspace_id, kind, key from koken.lock where id = $1::bigint for no key update),
 taken as (
   delete from koken.hold h using k
-   where h.lock_id = k.id and h.granted_at is not null and not exists (
+   where h.lock_id = k.id and h.run_id = any($5::bigint[]) and h.granted_at is not null and not exists (
      select from koken.run r where r.id = h.run_id and r.finished_at is null and r.cancel_requested_at is null)
   returning h.run_id, h.granted_at),
 recorded as (

@@ -1,5 +1,5 @@
 -- $1 name, folded
-select u.id, u.name, u.issuer, u.disabled_at,
+select u.id, u.name, u.issuer, u.password, u.disabled_at,
        coalesce((select json_object_agg(coalesce(w.name, '*'), m.role)
                    from koken.membership m left join koken.workspace w on w.id = m.workspace_id
                   where m.user_id = u.id and (m.workspace_id is null or w.id is not null)),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from datetime import UTC, datetime
 from typing import Any
 
-from koken.engine import accesssessions, accesstokens
+from koken.engine import sessions, tokens
 from koken.errors import KokenError
 from koken.model.credentials import hashed
 from koken.model.names import fault
@@ -64,17 +63,19 @@ class Credentials:
                 self.bad.put(digest, True)
                 return None
             self.good.put(digest, found)
-        if found.expires_at is not None and found.expires_at <= datetime.now(UTC):
+        whose = Principal(
+            name=f"token {found.name}",
+            kind=Kind.TOKEN,
+            rights={found.workspace: frozenset(map(Right, found.rights))},
+            number=found.id,
+            until=found.expires_at,
+        )
+        if whose.over:
             return None
         if not self.used.get(found.id):
             self.used.put(found.id, True)
-            self.note(accesstokens.note_use(self.db, found.id))
-        return Principal(
-            name=f"token {found.name}",
-            kind=Kind.TOKEN,
-            rights={found.workspace: frozenset(map(Right, found.scopes))},
-            number=found.id,
-        )
+            self.note(tokens.note_use(self.db, found.id))
+        return whose
 
     async def session(self, text: str) -> Principal | None:
         """Whose session that is; None where it is over."""
@@ -83,13 +84,14 @@ class Credentials:
         if found is None:
             return None
         if found.long_unseen:
-            self.note(accesssessions.note_seen(self.db, digest))
+            self.note(sessions.note_seen(self.db, digest))
         return Principal(
             name=found.name,
             kind=Kind.USER,
             rights=rights_of(found.roles),
             session=digest,
             number=found.user_id,
+            until=found.expires_at,
         )
 
     async def user(self, name: str, password: str) -> User | None:

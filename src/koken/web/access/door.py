@@ -14,8 +14,9 @@ from koken.errors import Forbidden, NotFound, NotSignedIn
 from koken.model.credentials import TOKEN
 from koken.model.rights import EVERYWHERE, Right
 from koken.web.access import origin, seals
-from koken.web.access.gate import set_cookie
+from koken.web.access.porch import set_cookie
 from koken.web.access.principal import Kind, Principal, rights_of
+from koken.web.address import base_of
 from koken.web.house import House
 from koken.web.visit import Visit
 
@@ -57,7 +58,8 @@ async def onlooker(request: Request) -> Visit:
 async def visit_of(request: Request, house: House, principal: Principal, proof: str) -> Visit:
     """The visit of somebody, in the workspace that it is about."""
     place = await workspace_of(request, house, principal)
-    return Visit(house=house, principal=principal, workspace=place, csrf=proof)
+    base = base_of(request)
+    return Visit(house=house, principal=principal, workspace=place, csrf=proof, base=base)
 
 
 async def known(request: Request, house: House) -> tuple[Principal, str]:
@@ -183,12 +185,13 @@ def is_api(request: Request) -> bool:
     return bool(request.app.state.is_api)
 
 
-def having(right: Right) -> Callable[[Request], Coroutine[Any, Any, Visit]]:
-    """A dependency that gives a visit with this right."""
+def having(*rights: Right) -> Callable[[Request], Coroutine[Any, Any, Visit]]:
+    """A dependency that gives a visit with these rights."""
 
     async def allowed(request: Request) -> Visit:
         found = await visit(request)
-        found.need(right)
+        for right in rights:
+            found.need(right)
         return found
 
     return allowed
@@ -198,5 +201,9 @@ Someone = Annotated[Visit, Depends(visit)]
 """Whoever it is; what they may do is looked at later, as by ``Visit.run``."""
 Reading = Annotated[Visit, Depends(having(Right.READ))]
 Starting = Annotated[Visit, Depends(having(Right.START))]
+StartingInSight = Annotated[Visit, Depends(having(Right.READ, Right.START))]
+"""Who starts something from a page that shows what there is."""
 Operating = Annotated[Visit, Depends(having(Right.OPERATE))]
+OperatingInSight = Annotated[Visit, Depends(having(Right.READ, Right.OPERATE))]
+"""Who acts from a page that shows what there is."""
 Administering = Annotated[Visit, Depends(having(Right.ADMINISTER))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from koken.model.rights import EVERYWHERE, Right, Role
@@ -39,6 +40,18 @@ class Principal:
     """The hash that stands for a browser's session."""
     number: int = 0
     """Of the token or the user: it belongs to nobody else ever, as a name may."""
+    until: datetime | None = None
+    """When the token or the session is over; None: that is not known beforehand."""
+
+    @property
+    def same(self) -> str:
+        """Another text for everybody else; the same in whichever browser somebody is."""
+        return f"{self.kind} {self.number or self.name}"
+
+    @property
+    def over(self) -> bool:
+        """Whether the time of the token or the session is over by now."""
+        return self.until is not None and self.until <= datetime.now(UTC)
 
     def may(self, right: Right, workspace: str) -> bool:
         """Whether that is allowed there."""

@@ -38,7 +38,7 @@ class TokenShown(BaseModel):
     name: str
     hint: str
     workspace: str
-    scopes: list[str]
+    rights: list[str]
     created_at: AwareDatetime
     created_by: str
     expires_at: AwareDatetime | None
@@ -53,3 +53,6 @@ class TokenMade(BaseModel):
 
     name: str
     token: str
+    rights: list[str]
+    workspace: str = Field(description="`*` is every workspace.")
+    expires_at: AwareDatetime | None = Field(description="null: when it is revoked.")

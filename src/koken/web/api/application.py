@@ -18,11 +18,13 @@ from koken.web.api import (
     logs,
     repairs,
     requests,
+    root,
     runs,
     schedules,
     speaking,
     steps,
     streams,
+    ticks,
     tokens,
     users,
     waiting,
@@ -55,6 +57,7 @@ def api(house: House) -> FastAPI:
     app.include_router(steps.router)
     app.include_router(jobs.router)
     app.include_router(schedules.router)
+    app.include_router(ticks.router)
     app.include_router(floor.router)
     app.include_router(locks.router)
     app.include_router(waiting.router)
@@ -66,4 +69,5 @@ def api(house: House) -> FastAPI:
     app.include_router(tokens.router)
     app.include_router(doctor.router)
     app.include_router(backfills.router)
+    app.include_router(root.router)
     return app

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path
 from pydantic import AwareDatetime, Field
@@ -12,11 +12,14 @@ from koken.engine import backfill as engine
 from koken.engine.backfill import Order
 from koken.errors import InvalidArguments
 from koken.model import zones
+from koken.model.rights import Right
 from koken.web.access.door import Operating
 from koken.web.api.answered import Once
 from koken.web.api.asked import DryRun, Reasoned
-from koken.web.api.lists import answer
-from koken.web.api.models import Shown
+from koken.web.api.lists import reply
+from koken.web.api.models import Brief, Shown
+from koken.web.numbers import LARGEST_OF_FEW, number_in_path
+from koken.web.shown import seen
 
 router = APIRouter(tags=["schedules"], route_class=Once)
 
@@ -29,6 +32,13 @@ class BackfillAsked(Reasoned):
     at_once: int = Field(
         1, ge=1, le=100, description="So many runs go together; for jobs with overlap `allow`."
     )
+
+
+class KeptShown(Shown):
+    """Due times that are left as they are."""
+
+    why: str
+    count: int
 
 
 class BackfillShown(Shown):
@@ -46,7 +56,7 @@ class BackfillShown(Shown):
     first: AwareDatetime | None
     last: AwareDatetime | None
     due: list[AwareDatetime]
-    kept: list[dict[str, Any]] = Field(description="Which due times are left as they are, and why.")
+    kept: list[KeptShown] = Field(description="Which due times are left as they are, and why.")
     notes: list[str] = Field(description="What to know before it goes.")
     started: list[str] | None = Field(None, description="The runs; not in a plan.")
     existed: list[AwareDatetime] | None = Field(
@@ -59,8 +69,11 @@ class BackfillShown(Shown):
     summary="Start runs for due times of the past that have had none",
     status_code=201,
     responses={
-        200: {"model": BackfillShown, "description": "The plan, or nothing was to be started."},
-        201: {"model": BackfillShown, "description": "What was started."},
+        200: {
+            "model": BackfillShown | Brief,
+            "description": "The plan, or nothing was to be started.",
+        },
+        201: {"model": BackfillShown | Brief, "description": "What was started."},
     },
 )
 async def backfill(
@@ -73,15 +86,12 @@ async def backfill(
 
     Where nothing was left to start the answer is `200`, and `started` is empty.
     """
-    number = (
-        int(schedule) if schedule.isascii() and schedule.isdigit() and len(schedule) < 10 else 0
-    )
     try:
         since, until = zones.within_years(body.since), zones.within_years(body.until)
     except (ValueError, OverflowError) as error:
         raise InvalidArguments(str(error), {"from": str(error)}) from None
     order = Order(
-        schedule_id=number,
+        schedule_id=number_in_path("schedule", schedule, LARGEST_OF_FEW),
         workspace=visit.workspace,
         since=since,
         until=until,
@@ -90,6 +100,8 @@ async def backfill(
     )
     keep = visit.house.config.keep["ticks"]
     if dry_run:
-        return answer((await engine.plan(visit.db, order, keep=keep)).to_json())
+        visit.need(Right.READ)
+        return reply((await engine.plan(visit.db, order, keep=keep)).to_json())
     done = await engine.backfill(visit.db, order, keep=keep)
-    return answer(done.to_json(), 201 if done.runs else 200)
+    plain = seen(visit, done.to_json(), "job", "schedule", "name", "started", "existed")
+    return reply(plain, 201 if done.runs else 200)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import Field
@@ -10,17 +10,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from koken.engine import bulk as engine
-from koken.model.bulk import BulkVerb
+from koken.model.bulk import Bulk, BulkVerb
 from koken.views import bulks
 from koken.views.bulks import FORESEEN
 from koken.web.access.door import Operating, Reading
 from koken.web.api import lists
 from koken.web.api.answered import Once
 from koken.web.api.asked import Asked, Reasoned
-from koken.web.api.lists import Cursor, Limit, answer, listed
-from koken.web.api.models import BulkShown, Listed, PreviewShown, RefusalShown
-from koken.web.numbers import number_of
-from koken.web.shown import run_json
+from koken.web.api.bulkmodels import BulkShown, PreviewShown, RefusalShown
+from koken.web.api.lists import Cursor, Limit, listed, reply
+from koken.web.api.models import Brief, Listed
+from koken.web.numbers import number_in_path
+from koken.web.shown import run_shown, seen
+from koken.web.visit import Visit
 
 router = APIRouter(tags=["bulks"], route_class=Once)
 
@@ -49,15 +51,19 @@ async def find_bulks(visit: Reading, limit: Limit = 50, cursor: Cursor = None) -
 
 @router.post(
     "/bulks",
-    summary="Retry, cancel or skip all runs that match",
+    summary="Retry, cancel, skip or acknowledge all runs that match",
     status_code=201,
-    responses={201: {"model": BulkShown}},
+    responses={201: {"model": BulkShown | Brief}},
 )
 async def start_bulk(body: BulkAsked, request: Request, visit: Operating) -> Response:
-    """Those that match now. Workers do so; retries stop by themselves when they fail again."""
+    """Those that match now. Workers do so.
+
+    A retry stops by itself once ten of what it retried have ended, and more than half of the last
+    twenty of those have failed again.
+    """
     made = await visit.client.made_bulk(body.verb, visit.query(body.q), body.rate, body.reason)
-    place = f"{request.scope['root_path']}/bulks/{made.id}"
-    return answer(made.to_json(), 201, {"Location": place})
+    location = f"{request.scope['root_path']}/bulks/{made.id}"
+    return reply(bulk_shown(visit, made), 201, {"Location": location})
 
 
 @router.get(
@@ -77,14 +83,14 @@ async def preview_bulk(
     found = await bulks.preview(visit.views, visit.query(q), workspace=visit.workspace, verb=verb)
     seen = await engine.foresee(visit.db, verb, found.ids[:FORESEEN])
     plain = found.to_json()
-    plain["first"] = [run_json(visit, run) for run in found.first]
-    return answer({**plain, "foreseen": seen.looked, "refusals": dict(seen.refusals)})
+    plain["first"] = [run_shown(visit, run) for run in found.first]
+    return reply({**plain, "foreseen": seen.looked, "refusals": dict(seen.refusals)})
 
 
 @router.get("/bulks/{bulk}", summary="Look at a bulk", responses={200: {"model": BulkShown}})
 async def get_bulk(bulk: str, visit: Reading) -> Response:
     """How far it is."""
-    return answer((await visit.client.bulk(number_of("bulk", bulk))).to_json())
+    return reply((await visit.client.bulk(number_in_path("bulk", bulk))).to_json())
 
 
 @router.get(
@@ -94,7 +100,7 @@ async def get_bulk(bulk: str, visit: Reading) -> Response:
 )
 async def get_refusals(bulk: str, visit: Reading) -> Response:
     """The most frequent reason first. All: runs are refused for a few reasons."""
-    found = await visit.client.bulk(number_of("bulk", bulk))
+    found = await visit.client.bulk(number_in_path("bulk", bulk))
     refusals = await bulks.refusals(visit.views, found.id)
     return listed({"reason": why, "runs": count} for why, count in refusals.most_common())
 
@@ -102,27 +108,37 @@ async def get_refusals(bulk: str, visit: Reading) -> Response:
 @router.post(
     "/bulks/{bulk}/pauses",
     summary="Have a bulk do nothing more for now",
-    responses={200: {"model": BulkShown}},
+    responses={200: {"model": BulkShown | Brief}},
 )
 async def pause_bulk(bulk: str, visit: Operating, body: Reasoned | None = None) -> Response:
     """What it has done goes on."""
     why = (body or Reasoned()).reason
-    return answer((await visit.client.pause_bulk(number_of("bulk", bulk), reason=why)).to_json())
+    after = await visit.client.pause_bulk(number_in_path("bulk", bulk), reason=why)
+    return reply(bulk_shown(visit, after))
 
 
 @router.post(
     "/bulks/{bulk}/resumptions",
     summary="Let a bulk go on",
-    responses={200: {"model": BulkShown}},
+    responses={200: {"model": BulkShown | Brief}},
 )
 async def resume_bulk(bulk: str, visit: Operating, body: Reasoned | None = None) -> Response:
     """Failures from before do not count any more."""
     why = (body or Reasoned()).reason
-    return answer((await visit.client.resume_bulk(number_of("bulk", bulk), reason=why)).to_json())
+    after = await visit.client.resume_bulk(number_in_path("bulk", bulk), reason=why)
+    return reply(bulk_shown(visit, after))
 
 
-@router.post("/bulks/{bulk}/stops", summary="End a bulk", responses={200: {"model": BulkShown}})
+@router.post(
+    "/bulks/{bulk}/stops", summary="End a bulk", responses={200: {"model": BulkShown | Brief}}
+)
 async def stop_bulk(bulk: str, visit: Operating, body: Reasoned | None = None) -> Response:
     """What it has done goes on."""
     why = (body or Reasoned()).reason
-    return answer((await visit.client.stop_bulk(number_of("bulk", bulk), reason=why)).to_json())
+    after = await visit.client.stop_bulk(number_in_path("bulk", bulk), reason=why)
+    return reply(bulk_shown(visit, after))
+
+
+def bulk_shown(visit: Visit, bulk: Bulk) -> dict[str, Any]:
+    """A bulk as who asks may see it."""
+    return seen(visit, bulk.to_json(), "id", "verb", "state")

@@ -61,7 +61,9 @@ def complete(found: dict[str, Any]) -> None:
     schemas = parts.setdefault("schemas", {})
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
-    schemas["Problem"] = ProblemShown.model_json_schema()
+    shape = ProblemShown.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas |= shape.pop("$defs")
+    schemas["Problem"] = shape
     parts["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer"},
         "session": {"type": "apiKey", "in": "cookie", "name": "koken_session"},
@@ -70,7 +72,8 @@ def complete(found: dict[str, Any]) -> None:
     for path in found["paths"].values():
         for method, operation in path.items():
             writes = method.upper() in WRITES
-            operation.setdefault("parameters", []).append(WORKSPACE)
+            if operation.get("security") != []:  # a signed call is of its hook's workspace
+                operation.setdefault("parameters", []).append(WORKSPACE)
             for status, about in PROBLEMS.items():
                 if status not in OF_WRITES or writes:
                     operation["responses"][status] = problem(about)

@@ -1,4 +1,4 @@
-"""The doctor's round, and how much history is older than it need be: facts of the whole house."""
+"""The doctor's round, and how much history is older than it need be: facts of all workspaces."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from koken.model.rights import Right
 from koken.views import history
 from koken.views.examination import examine
 from koken.web.access.door import Reading
-from koken.web.api.floormodels import FindingShown, PrunableShown
-from koken.web.api.lists import answer, listed
+from koken.web.api.lists import listed, reply
 from koken.web.api.models import Listed
+from koken.web.api.strict import Strict
+from koken.web.api.upkeepmodels import FindingShown, PrunableShown
 
-router = APIRouter(tags=["upkeep"])
+router = APIRouter(tags=["upkeep"], route_class=Strict)
 
 
 @router.get(
@@ -40,6 +41,6 @@ async def see_prunable(visit: Reading) -> Response:
     keep = visit.house.config.keep
     old = await history.old(visit.views, keep)
     found = await prune(visit.db, keep, dry_run=True)
-    return answer(
+    return reply(
         {"runs": found.runs, "more": found.cursor > 0, "ticks": old.ticks, "log_days": old.days}
     )

@@ -10,12 +10,13 @@ from starlette.responses import Response
 from koken.views import eventquery, events
 from koken.web.access.door import Reading
 from koken.web.api import lists
-from koken.web.api.floormodels import EventShown
+from koken.web.api.eventmodels import EventShown
 from koken.web.api.lists import Cursor, Limit
 from koken.web.api.models import Listed
+from koken.web.api.strict import Strict
 from koken.web.shown import event_json
 
-router = APIRouter(tags=["events"])
+router = APIRouter(tags=["events"], route_class=Strict)
 
 
 @router.get(
@@ -44,7 +45,7 @@ async def list_events(
         workspace=visit.workspace,
         limit=limit + 1,
         before=before,
-        house=visit.hears_house,
+        common=visit.hears_common,
         **eventquery.parse(q),
     )
     return lists.page(of, found, limit, lambda row: row.id, lambda row: event_json(visit, row))

@@ -18,10 +18,11 @@ from koken.web.api import lists
 from koken.web.api.answered import Once
 from koken.web.api.asked import Reasoned
 from koken.web.api.floormodels import QueueShown, WorkerShown
-from koken.web.api.lists import Cursor, Limit, answer, listed
-from koken.web.api.models import Listed
+from koken.web.api.lists import Cursor, Limit, listed, reply
+from koken.web.api.models import Brief, Listed
 from koken.web.api.wide import counted_in
 from koken.web.queues import queue_named, rate_of
+from koken.web.shown import seen
 from koken.web.visit import Visit
 
 router = APIRouter(tags=["floor"], route_class=Once)
@@ -47,7 +48,7 @@ class QueueAsked(Reasoned):
 
 @router.get("/queues", summary="List queues", responses={200: {"model": Listed[QueueShown]}})
 async def list_queues(visit: Reading, everywhere: Everywhere = False) -> Response:
-    """What runs and waits in them of this workspace, and their limits. All: a house has few."""
+    """What runs and waits in them of this workspace, and their limits. All: there are few."""
     rows = await floor.queues(visit.views, workspace=counted_in(visit, everywhere))
     return listed(row.to_json() for row in rows)
 
@@ -55,11 +56,13 @@ async def list_queues(visit: Reading, everywhere: Everywhere = False) -> Respons
 @router.get("/queues/{queue}", summary="Look at a queue", responses={200: {"model": QueueShown}})
 async def get_queue(queue: Name, visit: Reading, everywhere: Everywhere = False) -> Response:
     """What runs and waits in it of this workspace, and its limits."""
-    return answer((await queue_named(visit, queue, counted_in(visit, everywhere))).to_json())
+    return reply((await queue_named(visit, queue, counted_in(visit, everywhere))).to_json())
 
 
 @router.put(
-    "/queues/{queue}", summary="Set the limits of a queue", responses={200: {"model": QueueShown}}
+    "/queues/{queue}",
+    summary="Set the limits of a queue",
+    responses={200: {"model": QueueShown | Brief}},
 )
 async def set_queue(queue: Name, visit: Operating, body: QueueAsked) -> Response:
     """`create` makes one that nobody has named yet. For those who may operate everywhere."""
@@ -81,37 +84,45 @@ async def set_queue(queue: Name, visit: Operating, body: QueueAsked) -> Response
         burst=body.burst,
         **visit.deed(body.reason),
     )
-    return answer((await queue_named(visit, queue, visit.workspace)).to_json())
+    return await as_it_is(visit, queue)
 
 
 @router.post(
     "/queues/{queue}/pauses",
     summary="Hand out no run of a queue",
-    responses={200: {"model": QueueShown}},
+    responses={200: {"model": QueueShown | Brief}},
 )
 async def pause_queue(queue: Name, visit: Operating, body: Reasoned | None = None) -> Response:
     """What runs goes on. For those who may operate everywhere."""
-    return await switched(visit, queue, body, paused=True)
+    return await switch_queue(visit, queue, body, paused=True)
 
 
 @router.post(
     "/queues/{queue}/resumptions",
     summary="Let a queue go on",
-    responses={200: {"model": QueueShown}},
+    responses={200: {"model": QueueShown | Brief}},
 )
 async def resume_queue(queue: Name, visit: Operating, body: Reasoned | None = None) -> Response:
     """For those who may operate everywhere."""
-    return await switched(visit, queue, body, paused=False)
+    return await switch_queue(visit, queue, body, paused=False)
 
 
-async def switched(visit: Visit, queue: str, body: Reasoned | None, *, paused: bool) -> Response:
+async def switch_queue(
+    visit: Visit, queue: str, body: Reasoned | None, *, paused: bool
+) -> Response:
     """Pause a queue or let it go on."""
     visit.need_everywhere(Right.OPERATE, "queues")
     before = await queue_named(visit, queue, visit.workspace)
     if (before.paused_at is not None) is not paused:
         why = (body.reason if body else "") or None
         await engine.pause(visit.db, queue, paused=paused, **visit.deed(why))
-    return answer((await queue_named(visit, queue, visit.workspace)).to_json())
+    return await as_it_is(visit, queue)
+
+
+async def as_it_is(visit: Visit, queue: str) -> Response:
+    """A queue after a change, as who asks may see it."""
+    row = await queue_named(visit, queue, visit.workspace)
+    return reply(seen(visit, row.to_json(), "name", "limit", "rate", "burst", "paused_at"))
 
 
 @router.get("/workers", summary="List workers", responses={200: {"model": Listed[WorkerShown]}})

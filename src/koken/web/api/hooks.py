@@ -15,24 +15,26 @@ from starlette.responses import Response
 
 from koken.engine import hooks as engine
 from koken.errors import InvalidArguments, NotSignedIn
-from koken.model.hooks import BadSignature, delivery, secret
+from koken.model.hooks import BadSignature, OffTime, delivery, secret
 from koken.model.rights import Right
 from koken.views import hooks
 from koken.views.hooks import HookRow
 from koken.web.access.door import Administering
 from koken.web.access.principal import Kind, Principal
+from koken.web.address import base_of
 from koken.web.api import lists
 from koken.web.api.answered import Once
 from koken.web.api.asked import Reason, Reasoned
-from koken.web.api.floormodels import AcceptedShown, HookMade, HookShown
-from koken.web.api.lists import Cursor, Limit, answer
+from koken.web.api.hookmodels import AcceptedShown, HookMade, HookShown
+from koken.web.api.lists import Cursor, Limit, reply
 from koken.web.api.models import Listed
+from koken.web.api.strict import Strict
 from koken.web.house import House
-from koken.web.starting import Begun, begin
+from koken.web.starting import Begun, begin, body_of
 from koken.web.visit import Visit
 
 log = logging.getLogger("koken.web")
-router = APIRouter(tags=["hooks"])
+router = APIRouter(tags=["hooks"], route_class=Strict)
 MANAGED = APIRouter(tags=["hooks"], route_class=Once)
 Name = Annotated[str, Path(max_length=200, description="The hook's name.")]
 REFUSED = "there is no hook of that name, or the signature does not fit"
@@ -87,7 +89,11 @@ async def list_hooks(visit: Administering, limit: Limit = 100, cursor: Cursor = 
     responses={201: {"model": HookMade, "description": "The hook; its secret is told this once."}},
 )
 async def add_hook(request: Request, visit: Administering, body: HookAsked) -> Response:
-    """Its secret is told this once. `Idempotency-Key` is not looked at: no secret is kept."""
+    """Its secret is told this once. Who makes it may start jobs here themselves.
+
+    `Idempotency-Key` is not looked at: no secret is kept.
+    """
+    await body_of(visit, body.job)
     made = await engine.add(
         visit.db,
         body.name,
@@ -95,9 +101,9 @@ async def add_hook(request: Request, visit: Administering, body: HookAsked) -> R
         workspace=visit.workspace,
         scheme=body.scheme,
         argument=body.argument,
-        **visit.deed(body.reason),
+        **visit.grant(body.reason),
     )
-    return answer(made_json(visit, request, body.name, made), 201)
+    return reply(made.to_json(base_of(request)), 201)
 
 
 @router.post(
@@ -116,10 +122,10 @@ async def rotate_hook(
     made = await engine.rotate(
         visit.db,
         hook,
-        workspaces=[visit.workspace],
-        **visit.deed(body.reason if body else ""),
+        workspace=visit.workspace,
+        **visit.grant(body.reason if body else ""),
     )
-    return answer(made_json(visit, request, hook, made))
+    return reply(made.to_json(base_of(request)))
 
 
 @MANAGED.delete("/hooks/{hook}", summary="Remove a hook", status_code=204)
@@ -128,16 +134,10 @@ async def remove_hook(hook: Name, visit: Administering, reason: Reason = "") -> 
     await engine.remove(
         visit.db,
         hook,
-        workspaces=[visit.workspace],
+        workspace=visit.workspace,
         **visit.deed(reason),
     )
     return Response(status_code=204)
-
-
-def made_json(visit: Visit, request: Request, name: str, made: str) -> dict[str, str]:
-    """A hook with its secret."""
-    root = request.scope["root_path"]
-    return {"name": name, "url": f"{visit.house.web.url}{root}/hooks/{name}", "secret": made}
 
 
 @router.post(
@@ -167,7 +167,7 @@ async def call_hook(hook: Name, request: Request) -> Response:
         return Response(status_code=204)
     begun = await started(house, row, number, body)
     house.credentials.note(engine.note_use(house.db, row.id))
-    return accepted(house, begun)
+    return accepted(base_of(request), begun)
 
 
 async def verified(house: House, row: HookRow | None, request: Request, body: bytes) -> str:
@@ -186,8 +186,8 @@ async def verified(house: House, row: HookRow | None, request: Request, body: by
             house.refused.put(named, True)
             told = f"hook {named}" if named else "an unknown hook"
             log.warning("a call to %s was refused: %s; more of it in a minute", told, error)
-        late = row is not None and "time" in str(error)
-        raise NotSignedIn(str(error) if late else REFUSED) from None
+        told_so = row is not None and isinstance(error, OffTime)
+        raise NotSignedIn(str(error) if told_so else REFUSED) from None
     if row is None:
         raise NotSignedIn(REFUSED)
     return number
@@ -218,18 +218,18 @@ async def arguments(visit: Visit, row: HookRow, plain: Any) -> dict[str, Any]:
         return {row.argument: plain}
     if not isinstance(plain, dict):
         raise InvalidArguments("the body is no object", {"body": "is no object with named fields"})
-    names = await hooks.argument_names(visit.views, row.job, visit.workspace)
+    names = (await body_of(visit, row.job)).argument_names
     return plain if names is None else {key: plain[key] for key in plain if key in names}
 
 
-def accepted(house: House, begun: Begun) -> Response:
-    """The answer to who has started something from elsewhere."""
+def accepted(base: str, begun: Begun) -> Response:
+    """The answer to who has started something from elsewhere, and reaches us under ``base``."""
     plain = {
         "run": str(begun.run.id),
         "existing": not begun.fresh,
-        "url": f"{house.web.url}/runs/{begun.run.id}",
+        "url": f"{base}/runs/{begun.run.id}",
     }
-    return answer(plain, 202)
+    return reply(plain, 202)
 
 
 router.include_router(MANAGED)

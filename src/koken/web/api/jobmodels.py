@@ -60,7 +60,7 @@ class HealthShown(BaseModel):
 
     outcomes: list[str] = Field(description="The states of its last 20 runs, the oldest first.")
     failing_since: str | None = Field(description="The first of the failures in a row that last.")
-    unresolved: int = Field(description="Failed or cancelled and not seen to; 1,001: more.")
+    open_failures: int = Field(description="Failed and not acknowledged; 1,001: more.")
 
 
 class JobDetail(Shown):
@@ -140,6 +140,7 @@ class TickShown(Shown):
     fired_at: AwareDatetime
     schedule: str = Field(description="The schedule's number.")
     name: str = Field(description="The schedule's name.")
+    job: str
     expression: str
     timezone: str
 

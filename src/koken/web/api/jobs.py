@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -10,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from koken.engine import schedules as engine
-from koken.errors import NotFound, Refused
+from koken.errors import Refused
 from koken.model.plain import stamp
 from koken.views import catalog, versions
 from koken.views.catalog import JobRow
@@ -28,15 +27,14 @@ from koken.web.api.jobmodels import (
     JobDetail,
     JobShown,
     SwitchedShown,
-    TickShown,
     VersionDetail,
     VersionShown,
 )
-from koken.web.api.lists import Cursor, Limit, answer, listed
-from koken.web.api.models import GraphShown, Listed
-from koken.web.api.ticks import page_of_ticks
+from koken.web.api.lists import Cursor, Limit, listed, reply
+from koken.web.api.models import Listed
+from koken.web.api.stepmodels import GraphShown
 from koken.web.pictures import DESCRIBED, picture
-from koken.web.specs import form_shown, spec_shown
+from koken.web.specs import differences, form_shown, spec_shown
 from koken.web.visit import Visit
 
 router = APIRouter(tags=["jobs"], route_class=Once)
@@ -50,10 +48,13 @@ OUTCOMES = 20
 async def list_jobs(
     visit: Reading,
     q: Annotated[
-        str, Query(max_length=200, description="A part of the name, or of the first words.")
+        str,
+        Query(
+            max_length=1000,
+            description="As in the console: tag:money owner:data queue:night state:failing; a bare "
+            "word is looked for in the name and the first line.",
+        ),
     ] = "",
-    tag: Annotated[str, Query(max_length=200)] = "",
-    owner: Annotated[str, Query(max_length=200)] = "",
     retired: Annotated[
         bool, Query(description="Also those that no app declares any more.")
     ] = False,
@@ -61,15 +62,13 @@ async def list_jobs(
     cursor: Cursor = None,
 ) -> Response:
     """With the last run and the next due time of each."""
-    of = f"jobs {visit.workspace} {q!r} {tag!r} {owner!r} {retired}"
+    of = f"jobs {visit.workspace} {q!r} {retired}"
     name, number = lists.read(of, cursor) or (None, 0)
     found = await catalog.jobs(
         visit.views,
         workspace=visit.workspace,
         retired=retired,
-        text=q,
-        tag=tag,
-        owner=owner,
+        query=q,
         after=(name, number),
         limit=limit + 1,
     )
@@ -93,7 +92,7 @@ async def get_job(job: Name, visit: Reading) -> Response:
     ]
     since = failing_since(strip)
     spec = spec_shown(facts.spec, visit.house.web.mask)
-    return answer(
+    return reply(
         {
             "name": facts.name,
             "app": facts.app,
@@ -106,7 +105,7 @@ async def get_job(job: Name, visit: Reading) -> Response:
             "health": {
                 "outcomes": [each.state.value for each in strip],
                 "failing_since": None if since is None else str(since.id),
-                "unresolved": facts.unresolved,
+                "open_failures": facts.open_failures,
             },
             "retired_at": stamp(facts.retired_at),
         }
@@ -138,7 +137,7 @@ async def list_versions(
 async def get_version(job: Name, number: Number, visit: Reading) -> Response:
     """All that it says."""
     _, spec = await versions.spec(visit.views, job, workspace=visit.workspace, number=number)
-    return answer({"number": number, "spec": spec_shown(spec, visit.house.web.mask)})
+    return reply({"number": number, "spec": spec_shown(spec, visit.house.web.mask)})
 
 
 @router.get(
@@ -161,14 +160,12 @@ async def compare_versions(
     """Field by field, with what was before and what is after."""
     last, after = await versions.spec(visit.views, job, workspace=visit.workspace, number=new)
     if old is None and last == 1:
-        return answer({"from": 1, "to": 1, "items": []})
+        return reply({"from": 1, "to": 1, "items": []})
     first, before = await versions.spec(
         visit.views, job, workspace=visit.workspace, number=last - 1 if old is None else old
     )
-    mask = visit.house.web.mask
-    found = versions.compared(spec_shown(before, mask), spec_shown(after, mask))
-    items = [each.to_json() for each in found]
-    return answer({"from": first, "to": last, "items": items})
+    items = [each.to_json() for each in differences(before, after, visit.house.web.mask)]
+    return reply({"from": first, "to": last, "items": items})
 
 
 @router.get(
@@ -186,25 +183,12 @@ async def next_of_job(job: Name, visit: Reading, n: Some = 5) -> Response:
 
 
 @router.get(
-    "/jobs/{job}/ticks",
-    summary="List the due times of a job, the newest first",
-    responses={200: {"model": Listed[TickShown]}},
-)
-async def ticks_of_job(
-    job: Name, visit: Reading, limit: Limit = 50, cursor: Cursor = None
-) -> Response:
-    """Each with its verdict. Those that are due at the same time stand on the same page."""
-    await job_facts(visit.views, job, workspace=visit.workspace)
-    return await page_of_ticks(visit, job, None, limit, cursor)
-
-
-@router.get(
     "/jobs/{job}/graph", summary="The steps of a job", responses={200: {"model": GraphShown}}
 )
 async def graph_of(job: Name, visit: Reading) -> Response:
     """As they are declared; a job without steps is one node."""
     await job_facts(visit.views, job, workspace=visit.workspace)
-    return answer((await graph_of_job(visit.views, job)).to_json())
+    return reply((await graph_of_job(visit.views, job)).to_json())
 
 
 @router.get(
@@ -226,7 +210,7 @@ async def picture_of(job: Name, visit: Reading) -> Response:
 )
 async def pause_job(job: Name, visit: Operating, body: Reasoned | None = None) -> Response:
     """It can still be started by hand."""
-    return await switched(visit, job, body, paused=True)
+    return await switch_job(visit, job, body, paused=True)
 
 
 @router.post(
@@ -236,21 +220,21 @@ async def pause_job(job: Name, visit: Operating, body: Reasoned | None = None) -
 )
 async def resume_job(job: Name, visit: Operating, body: Reasoned | None = None) -> Response:
     """What fell due meanwhile is recorded as skipped, unless `catchup` makes up for it."""
-    return await switched(visit, job, body, paused=False)
+    return await switch_job(visit, job, body, paused=False)
 
 
-async def switched(
+async def switch_job(visit: Visit, job: str, body: Reasoned | None, *, paused: bool) -> Response:
+    """Pause or resume all schedules of a job. Raises ``Refused`` where it has none."""
+    await job_facts(visit.views, job, workspace=visit.workspace)
+    if not await catalog.schedules(visit.views, workspace=visit.workspace, job=job, limit=1):
+        raise Refused(f"job {job!r} has no schedule that could be paused", what=job)
+    return await switch_schedules(visit, job, body, paused=paused)
+
+
+async def switch_schedules(
     visit: Visit, job: str, body: Reasoned | None, *, paused: bool, schedule: int | None = None
 ) -> Response:
-    """Pause or resume schedules of a job. Raises ``Refused`` where it has none."""
-    await job_facts(visit.views, job, workspace=visit.workspace)
-    rows: Sequence[Any] = await catalog.schedules(
-        visit.views, workspace=visit.workspace, job=job, number=schedule
-    )
-    if not rows and schedule is not None:
-        raise NotFound(f"there is no schedule {schedule} in workspace {visit.workspace!r}")
-    if not rows:
-        raise Refused(f"job {job!r} has no schedule that could be paused", what=job)
+    """Pause or resume the schedules of a job, or one of them."""
     act = engine.pause if paused else engine.resume
     changed = await act(
         visit.db,
@@ -259,4 +243,4 @@ async def switched(
         **visit.deed(body.reason if body else ""),
         schedule=schedule,
     )
-    return answer({"paused": paused, "changed": changed})
+    return reply({"paused": paused, "changed": changed})

@@ -31,7 +31,7 @@ Cursor = Annotated[
 ]
 
 
-def answer(plain: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def reply(plain: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Plain values as an answer."""
     return Response(
         to_json(plain, inf_nan_mode="null"),
@@ -43,7 +43,7 @@ def answer(plain: Any, status: int = 200, headers: Mapping[str, str] | None = No
 
 def listed(items: Iterable[Any], after: str | None = None, *, status: int = 200) -> Response:
     """A page of a list; ``after`` is the cursor of the next one."""
-    return answer({"items": list(items), "next": after}, status)
+    return reply({"items": list(items), "next": after}, status)
 
 
 def written(of: str, position: int | str | list[Any]) -> str:
@@ -86,13 +86,13 @@ def page(
     of: str,
     rows: list[T],
     limit: int,
-    place: Callable[[T], int | str | list[Any]],
+    position: Callable[[T], int | str | list[Any]],
     shown: Callable[[T], Any] = plain,
 ) -> Response:
     """The page of a list of which one more was asked for than it has.
 
-    ``place`` is where a row stands in the list, ``shown`` how it goes out. Without one more there
-    is no next page.
+    ``position`` is where a row stands in the list, ``shown`` how it goes out. Without one more
+    there is no next page.
     """
-    more = written(of, place(rows[limit - 1])) if len(rows) > limit else None
+    more = written(of, position(rows[limit - 1])) if len(rows) > limit else None
     return listed((shown(row) for row in rows[:limit]), more)

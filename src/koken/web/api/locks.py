@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 from starlette.responses import Response
 
 from koken.engine.unlock import unlock
@@ -16,9 +16,10 @@ from koken.web.access.door import Operating, Reading
 from koken.web.api import lists
 from koken.web.api.answered import Once
 from koken.web.api.asked import Reasoned
-from koken.web.api.floormodels import KeyShown, LockShown, UnlockedShown
-from koken.web.api.lists import Cursor, Limit, answer, listed
+from koken.web.api.lists import Cursor, Limit, listed, reply
+from koken.web.api.lockmodels import KeyShown, LockShown, UnlockedShown
 from koken.web.api.models import Listed
+from koken.web.numbers import number_in_query
 
 router = APIRouter(tags=["locks"], route_class=Once)
 Kind = Annotated[locks.Kind | None, Query(description="Of this kind only.")]
@@ -30,8 +31,15 @@ class UnlockAsked(Reasoned):
     """How a lock is taken away."""
 
     kind: locks.Kind | None = Field(None, description="Which, where there are several of that key.")
+    run: str | None = Field(
+        None, description="From this run alone; refused with 409 where another has the lock."
+    )
+    since: Annotated[AwareDatetime, Field(strict=False)] | None = Field(
+        None, description="With `run`: only if it has had the lock from then on."
+    )
     force: bool = Field(
-        False, description="Also from a run that goes: it is cancelled; wants a reason."
+        False,
+        description="Also from a run that goes: it is cancelled; wants `run` and a reason.",
     )
 
 
@@ -41,17 +49,26 @@ class UnlockAsked(Reasoned):
     responses={200: {"model": Listed[LockShown]}},
 )
 async def list_locks(
-    visit: Reading, kind: Kind = None, limit: Limit = 100, cursor: Cursor = None
+    visit: Reading,
+    kind: Kind = None,
+    key: Annotated[str, Query(max_length=1000, description="Of this key only.")] = "",
+    limit: Limit = 100,
+    cursor: Cursor = None,
 ) -> Response:
     """Those of this workspace that somebody has or waits for."""
-    of = f"locks {visit.workspace} {kind}"
+    of = f"locks {visit.workspace} {kind} {key!r}"
     before = lists.read(of, cursor)
     after = None
     if before is not None:
         since, number = before
         after = (None if since is None else datetime.fromisoformat(since), number)
     found = await locks.locks(
-        visit.views, workspace=visit.workspace, kind=kind, limit=limit + 1, after=after
+        visit.views,
+        workspace=visit.workspace,
+        kind=kind,
+        key=key or None,
+        limit=limit + 1,
+        after=after,
     )
     return lists.page(
         of, found, limit, lambda row: [None if row.since is None else row.since.isoformat(), row.id]
@@ -114,7 +131,9 @@ async def unlock_key(key: Key, visit: Operating, body: UnlockAsked | None = None
         key,
         workspace=visit.workspace,
         kind=found[0].kind,
+        run=None if asked.run is None else number_in_query("run", asked.run, "run"),
+        since=asked.since,
         force=asked.force,
         **visit.deed(asked.reason),
     )
-    return answer(done.to_json())
+    return reply(done.to_json())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response, StreamingResponse
@@ -12,20 +12,24 @@ from koken.errors import InvalidArguments
 from koken.model.run import Run
 from koken.views import logpages, treelogs
 from koken.views.logpages import LAST_ID, Sieve
-from koken.views.query import is_id
 from koken.views.steps import step_id
 from koken.web.access.door import Someone
 from koken.web.api.lists import listed
 from koken.web.api.models import LineShown, Listed
+from koken.web.api.strict import Strict
 from koken.web.logtext import whole
+from koken.web.numbers import number_in_query
 from koken.web.visit import Visit
 
-router = APIRouter(tags=["logs"])
+router = APIRouter(tags=["logs"], route_class=Strict)
 MOST = 10_000
 """Lines of one page."""
 Tree = Annotated[bool, Query(description="1: also what the runs below it have printed.")]
 StepNamed = Annotated[str, Query(description="Of this step, or item: `table[3]`.")]
 Number = Annotated[str | None, Query(description="The number of a line.")]
+Level = Annotated[logpages.Level | None, Query(description="This or worse.")]
+Stream = Annotated[logpages.Stream | None, Query(description="Of this stream only.")]
+Containing = Annotated[str, Query(max_length=1000, description="Lines that contain this.")]
 
 
 @router.get(
@@ -40,31 +44,30 @@ async def get_logs(
     before: Number = None,
     tail: Annotated[int | None, Query(ge=1, le=MOST, description="The last so many.")] = None,
     limit: Annotated[int, Query(ge=1, le=MOST)] = 1000,
-    level: Annotated[
-        Literal["debug", "info", "warning", "error", "critical"] | None,
-        Query(description="This or worse."),
-    ] = None,
-    q: Annotated[str, Query(max_length=1000, description="Lines that contain this.")] = "",
+    level: Level = None,
+    stream: Stream = None,
+    q: Containing = "",
     step: StepNamed = "",
     tree: Tree = False,
 ) -> Response:
     """The first lines after one, the last ones before one, or the end; always oldest first.
 
-    `next` is the number with which to go on in the same way, null where there is nothing more
-    now. Where lines are sought, a page may be shorter than asked for and yet have a next one.
+    `next` is the number with which to go on: as `after`, or as `before` where the page came by
+    `before` or `tail`; null where there is nothing more now. Where lines are sought, a page may be
+    shorter than asked for and yet have a next one.
     """
     if sum(each is not None for each in (after, before, tail)) > 1:
         why = "only one of after, before and tail"
         raise InvalidArguments(f"say {why}", {"after": why})
     there, found = await visit.run(run)
     names = await runs_of(there, found, step, tree=tree)
-    sieve = Sieve(text=q, level=level or "")
+    sieve = Sieve(text=q, level=level or "", stream=stream or "")
     if before is None and tail is None:
-        number = number_of("after", after, 0)
+        number = 0 if after is None else number_in_query("after", after, "line")
         page = await logpages.after(there.views, names, number, limit=limit, sieve=sieve)
         further = page.newer
     else:
-        number = number_of("before", before, LAST_ID)
+        number = LAST_ID if before is None else number_in_query("before", before, "line")
         most = limit if tail is None else tail
         page = await logpages.before(there.views, names, number, limit=most, sieve=sieve)
         further = page.older
@@ -75,7 +78,7 @@ async def get_logs(
 
 @router.get(
     "/runs/{run}/logs/download",
-    summary="All lines of a run as a file",
+    summary="The lines of a run as a file",
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
@@ -83,18 +86,24 @@ async def download_logs(
     run: str,
     visit: Someone,
     ansi: Annotated[bool, Query(description="0: without what steers a terminal.")] = True,
+    level: Level = None,
+    stream: Stream = None,
+    q: Containing = "",
     step: StepNamed = "",
     tree: Tree = False,
 ) -> Response:
-    """Sent as it is read."""
+    """All of them, or those that are sought; sent as they are read."""
     there, found = await visit.run(run)
     names = await runs_of(there, found, step, tree=tree)
+    sieve = Sieve(text=q, level=level or "", stream=stream or "")
     headers = {
         "Content-Disposition": f'attachment; filename="{found.job}-{found.id}.log"',
         "X-Content-Type-Options": "nosniff",
     }
     return StreamingResponse(
-        whole(there, names, ansi=ansi), media_type="text/plain; charset=utf-8", headers=headers
+        whole(there, names, ansi=ansi, sieve=sieve),
+        media_type="text/plain; charset=utf-8",
+        headers=headers,
     )
 
 
@@ -102,12 +111,3 @@ async def runs_of(visit: Visit, run: Run[Any], step: str, *, tree: bool) -> Mapp
     """The runs whose lines are meant, with what each is called. Raises ``NotFound``."""
     run_id = await step_id(visit.views, run, step) if step else run.id
     return await treelogs.tree(visit.views, run_id) if tree else {run_id: ""}
-
-
-def number_of(name: str, text: str | None, usual: int) -> int:
-    """The number of a line. Raises ``InvalidArguments``."""
-    if text is None:
-        return usual
-    if not is_id(text):
-        raise InvalidArguments(f"{name} is no number of a line", {name: "is no number of a line"})
-    return int(text)

@@ -25,12 +25,21 @@ class Listed(BaseModel, Generic[T]):
     next: str | None = Field(description="The cursor of the next page; null: this is the last.")
 
 
+class Brief(Shown):
+    """What was changed, for who may change it and not read: which it is, and how it stands."""
+
+
 class FailureShown(Shown):
     """Why it did not end well."""
 
     type: str
     message: str
     traceback: str | None = None
+    blocker: str | None = Field(None, description="The run that stood in the way.")
+    open_undos: list[str] | None = Field(
+        None, description="What was to be undone after it, and is not."
+    )
+    by: str | None = Field(None, description="Who has cancelled it.")
 
 
 class TriggerShown(Shown):
@@ -40,6 +49,9 @@ class TriggerShown(Shown):
     by: str | None
     schedule: str | None
     due_at: AwareDatetime | None
+    since: AwareDatetime | None = Field(
+        description="From where a coalesced run stands for the ticks that were missed."
+    )
 
 
 class WaitShown(Shown):
@@ -57,6 +69,22 @@ class ProgressShown(Shown):
     message: str
 
 
+class ChildrenShown(Shown):
+    """How far the runs are that it is made of: its steps, items or children."""
+
+    made: int
+    going: int = Field(description="Those that may go, and have not ended.")
+    held: int = Field(description="Those that may not go yet.")
+    bad: int
+
+
+class OriginShown(Shown):
+    """The run that somebody made it from, and how."""
+
+    id: str
+    verb: str
+
+
 class RunShown(Shown):
     """One going-through of a job."""
 
@@ -65,12 +93,15 @@ class RunShown(Shown):
     version: int
     workspace: str
     state: StateName
-    phase: Literal["compensating", "cancelling", "running"] | None
+    phase: Literal["compensating", "cancelling", "running", "retrying"] | None
     step: str | None
     reason: str | None
     error: FailureShown | None
     args: dict[str, Any]
     result: Any
+    masked: list[str] = Field(
+        description="What is not shown, such as `args.password`; in its place is `•••`."
+    )
     progress: ProgressShown
     subject: str | None
     trigger: TriggerShown
@@ -86,63 +117,27 @@ class RunShown(Shown):
     logical_time: AwareDatetime
     parent_id: str | None
     root_id: str
+    step_no: int | None = Field(description="Its place among the steps or items, from 1.")
+    undoes_id: str | None = Field(description="The run whose work it undoes.")
+    is_workflow: bool = Field(description="Whether it is made of the steps of a workflow.")
+    is_item: bool = Field(description="Whether it is one of a step's items.")
+    settle: StateName | None = Field(
+        description="The state in which it will end, once what it is made of is through."
+    )
+    children: ChildrenShown | None
+    origin: OriginShown | None
+    cancelling: bool = Field(description="Whether its worker has yet to confirm a cancel.")
     actions: list[str] = Field(description="What may be done with it now, the safest first.")
     created_at: AwareDatetime
-    started_at: AwareDatetime | None
+    started_at: AwareDatetime | None = Field(description="When its first attempt began.")
+    claimed_at: AwareDatetime | None = Field(description="When its latest attempt began.")
     ended_at: AwareDatetime | None
     idle: float = Field(
         description="Seconds between its ends and when people let it go again: not at work."
     )
+    cancelled_by: str | None = Field(description="Who has ended it, where somebody did.")
     acknowledged_by: str | None
     url: str = Field(description="Its page in the console.")
-
-
-class StepShown(Shown):
-    """A step of a workflow, an item of a step, or a step that a body has recorded."""
-
-    name: str
-    no: int | None
-    run: str | None
-    state: StateName | None
-    code: int
-    attempt: int
-    max_attempts: int
-    reason: str | None
-
-
-class AttemptShown(Shown):
-    """One try at a run."""
-
-    attempt: int
-    lease: int
-    outcome: str
-    worker: str | None
-    started_at: AwareDatetime | None
-    ended_at: AwareDatetime | None
-    error: FailureShown | None
-
-
-class CheckpointShown(BaseModel):
-    """What a body has recorded."""
-
-    key: str
-    value: Any
-    lease: int
-    at: AwareDatetime
-
-
-class LedgerShown(BaseModel):
-    """Work that was handed elsewhere, line by line."""
-
-    key: str
-    no: int
-    state: Literal["created", "submitted", "done", "failed", "skipped", "cancelled"]
-    item: Any
-    handle: Any
-    submits: int
-    submitted_at: AwareDatetime | None
-    error: str | None
-    updated_at: AwareDatetime
 
 
 class ActShown(Shown):
@@ -154,22 +149,6 @@ class ActShown(Shown):
     by: str
     reason: str | None
     detail: dict[str, Any]
-
-
-class WhyShown(Shown):
-    """Why it stands as it does, the most telling cause first."""
-
-    run: str
-    state: StateName
-    causes: list[dict[str, Any]]
-
-
-class GraphShown(Shown):
-    """Its steps and what they need."""
-
-    title: str
-    nodes: list[dict[str, Any]]
-    edges: list[dict[str, Any]]
 
 
 class QuestionShown(BaseModel):
@@ -184,18 +163,6 @@ class QuestionShown(BaseModel):
     reason: str | None = Field(description="Why it is asked again.")
 
 
-class SignalShown(BaseModel):
-    """What was sent to a run."""
-
-    id: str
-    name: str
-    value: Any
-    by: str
-    at: AwareDatetime
-    taken_by: str | None = Field(description="The wait that took it; null: it waits to be taken.")
-    refused: str | None
-
-
 class LineShown(Shown):
     """A line that a run has printed or logged."""
 
@@ -205,57 +172,16 @@ class LineShown(Shown):
     stream: str
     lease: int
     text: str
+    run: str | None = Field(None, description="The run below that has said it.")
+    step: str | None = Field(None, description="What that one is called.")
 
 
-class PlanShown(Shown):
-    """What a repair would do."""
+class InTheWay(Shown):
+    """The run that holds what stands in the way."""
 
-    verb: Literal["retry", "rerun", "skip", "resolve", "fork"]
     run: str
-    from_step: str | None
-    again: list[dict[str, Any]]
-    then: list[str]
-    keeps: list[str]
-    may_repeat: list[str]
-    locks: list[dict[str, Any]]
-    needs_force: bool
-    undone: list[str]
-
-
-class BulkShown(Shown):
-    """Something that is done to many runs, at a rate."""
-
-    id: str
-    verb: Literal["retry", "cancel", "skip"]
-    query: str
-    rate: float
-    by: str
-    reason: str
-    state: Literal["running", "paused", "stopped", "done"]
-    total: int
-    done: int
-    failed_again: int
-    refused: int
-    stopped_reason: str | None
-    created_at: AwareDatetime
-    finished_at: AwareDatetime | None
-
-
-class RefusalShown(BaseModel):
-    """Why runs were left as they are."""
-
-    reason: str
-    runs: int
-
-
-class PreviewShown(Shown):
-    """What a bulk would be about."""
-
-    runs: int
-    jobs: dict[str, int]
-    first: list[RunShown]
-    foreseen: int = Field(description="Of so many of them, the first, refusals were looked up.")
-    refusals: dict[str, int] = Field(description="Why some would be refused, and how many.")
+    job: str
+    operation: str | None = Field(description="The transition that it carries out on its subject.")
 
 
 class ProblemShown(Shown):
@@ -269,6 +195,7 @@ class ProblemShown(Shown):
     instance: str
     problems: dict[str, str] | None = None
     what: str | None = None
-    held_by: dict[str, str] | None = None
+    held_by: InTheWay | None = None
     since: AwareDatetime | None = None
     after: float | None = None
+    id: str | None = Field(None, description="Under which the log has more.")

@@ -30,10 +30,10 @@ from koken.errors import (
     TooMany,
 )
 from koken.model.plain import stamp
-from koken.store.failures import concerns_data
+from koken.store.failures import concerns_value, sqlstate
 from koken.views import runs
+from koken.views.locks import operation_of
 from koken.web.access import door
-from koken.web.address import base_of
 from koken.web.faults import problem_of
 from koken.web.house import House
 from koken.web.limits import OF_JSON, limited, too_large
@@ -41,7 +41,7 @@ from koken.web.masking import problems_shown, without_values
 
 log = logging.getLogger("koken.web")
 MEDIA = "application/problem+json"
-PLACE = re.compile(r"\\\{[^/]+?\\\}")
+SLOT = re.compile(r"\\\{[^/]+?\\\}")
 """A parameter in the path of a route, escaped."""
 UNREADABLE = ("json_invalid", "value_error.jsondecode")
 CODES = {
@@ -64,9 +64,8 @@ def problem(
     **members: Any,
 ) -> Response:
     """The answer to a request that is refused."""
-    plain = problem_of(
-        code, detail, base=base_of(request), path=request.url.path, status=status, **members
-    )
+    base = request.app.state.house.web.url
+    plain = problem_of(code, detail, base=base, path=request.url.path, status=status, **members)
     return Response(
         json.dumps(plain), status_code=status, media_type=MEDIA, headers=dict(headers or {})
     )
@@ -78,6 +77,9 @@ async def of_koken(request: Request, error: Exception) -> Response:
         raise error
     members: dict[str, Any] = {}
     headers: dict[str, str] = {}
+    if concerns_value(error):
+        said = sqlstate(error)
+        log.warning("%s %r: a value was refused (%s)", request.method, request.url.path, said)
     if isinstance(error, InvalidArguments):
         house: House = request.app.state.house
         error = without_values(error, house.web.mask)
@@ -85,33 +87,39 @@ async def of_koken(request: Request, error: Exception) -> Response:
     elif isinstance(error, Conflict):
         members = await standing_in_the_way(request, error)
         if isinstance(error, InProgress):
-            headers["Retry-After"] = str(math.ceil(error.after))
+            headers["Retry-After"] = seconds(error.after)
     elif isinstance(error, TooMany):
         members["after"] = error.after
-        headers["Retry-After"] = str(max(1, math.ceil(error.after)))
+        headers["Retry-After"] = seconds(error.after)
     elif isinstance(error, NotSignedIn):
         headers["WWW-Authenticate"] = "Bearer"
     elif isinstance(error, DatabaseUnreachable):
-        log.warning("%s %s: %s", request.method, request.url.path, error)
+        log.warning("%s %r: %s", request.method, request.url.path, error)
         return problem(request, 503, error.code, "PostgreSQL does not answer; try again")
     elif error.status >= 500:
-        if concerns_data(error):
-            return problem(
-                request, 422, "invalid_arguments", "PostgreSQL cannot read a value", problems={}
-            )
-        return internal(request, error)
+        if not concerns_value(error):
+            return internal(request, error)
+        return problem(
+            request, 422, "invalid_arguments", "PostgreSQL cannot read a value", problems={}
+        )
     return problem(request, error.status, error.code, str(error), headers=headers, **members)
+
+
+def seconds(after: float) -> str:
+    """When to ask again, as a header says it."""
+    return str(max(1, math.ceil(after)))
 
 
 async def standing_in_the_way(request: Request, error: Conflict) -> dict[str, Any]:
     """What stands in the way, which run holds it, and since when; only what the asker may see."""
     held_by = None
     if error.held_by is not None:
-        with suppress(NotSignedIn):  # a signed hook is nobody, and is told no more than that
+        with suppress(KokenError, RouterError):  # a signed hook is nobody, and is told no more
             visit = await door.visit(request)
             holder = (await runs.get_many(visit.views, [error.held_by])).get(error.held_by)
             if holder is not None and visit.principal.sees(holder.workspace):
-                held_by = {"run": str(holder.id), "job": holder.job}
+                operation = await operation_of(visit.views, holder.id)
+                held_by = {"run": str(holder.id), "job": holder.job, "operation": operation}
     return {"what": error.what, "held_by": held_by, "since": stamp(error.since)}
 
 
@@ -137,7 +145,7 @@ def methods_of(request: Request) -> list[str]:
     asked = request.scope["path"].removeprefix(request.scope["root_path"])
     found: set[str] = set()
     for path, operations in request.app.openapi()["paths"].items():
-        form = PLACE.sub("[^/]+", re.escape(path))
+        form = SLOT.sub("[^/]+", re.escape(path))
         if re.fullmatch(form, asked):
             found |= {method.upper() for method in operations}
     return sorted(found)
@@ -153,8 +161,8 @@ async def of_validation(request: Request, error: Exception) -> Response:
             return problem(
                 request, 400, "malformed", "the body cannot be read; it is JSON in UTF-8"
             )
-        place, *path = detail["loc"]
-        where = path_of(tuple(path)) or str(place)
+        part, *path = detail["loc"]
+        where = path_of(tuple(path)) or str(part)
         problems.setdefault(where, in_words(detail))
     house: House = request.app.state.house
     problems = problems_shown(problems, house.web.mask)
@@ -170,7 +178,7 @@ async def of_gone(request: Request, _: Exception) -> Response:
 def internal(request: Request, error: BaseException) -> Response:
     """What nobody foresaw: told by a number under which the log has the rest."""
     number = str(uuid4())
-    log.error("%s %s failed (%s)", request.method, request.url.path, number, exc_info=error)
+    log.error("%s %r failed (%s)", request.method, request.url.path, number, exc_info=error)
     detail = f"Koken failed; its log has more under {number}"
     return problem(request, 500, "internal", detail, id=number)
 

@@ -10,19 +10,28 @@ from starlette.responses import Response
 
 from koken.define.spelling import did_you_mean
 from koken.errors import InvalidArguments
-from koken.views.jobtypes import called
+from koken.views import jobtypes
 from koken.web.access.door import Starting
 from koken.web.api.answered import key_of, promising
 from koken.web.api.bodies import described, fields
-from koken.web.api.floormodels import AcceptedShown
+from koken.web.api.hookmodels import AcceptedShown
 from koken.web.api.hooks import accepted
+from koken.web.api.strict import Strict
 from koken.web.starting import begin
 from koken.web.visit import Visit
 
-router = APIRouter(tags=["requests"])
+router = APIRouter(tags=["requests"], route_class=Strict)
 LONGEST = 400
 """Characters of the id of a request."""
-SCHEDULED_AT = "x-cloudscheduler-scheduletime"
+CLOUD_SCHEDULER = ("x-cloudscheduler-jobname", "x-cloudscheduler-scheduletime")
+"""Which of its jobs, and for when."""
+KNOWN_BY = (
+    ("idempotency-key",),
+    ("x-kronos-idempotency-key",),
+    ("x-cloudtasks-taskname",),
+    CLOUD_SCHEDULER,
+)
+"""Headers, all of which name a request together; the first that are there do."""
 FORMS: dict[str, Any] = {
     "type": {
         "type": "string",
@@ -58,17 +67,17 @@ async def take_request(request: Request, visit: Starting) -> Response:
 
     A request that comes again starts nothing new. It is known by the first of these that it has:
     `Idempotency-Key`, `X-Kronos-Idempotency-Key`, `X-CloudTasks-TaskName`,
-    `X-CloudScheduler-JobName` with `X-CloudScheduler-ScheduleTime` (which is the run's logical
-    time as well), or the body's `id` with its `source`.
+    `X-CloudScheduler-JobName` together with `X-CloudScheduler-ScheduleTime` (which is the run's
+    logical time as well), or the body's `id` with its `source`.
     """
     given = await fields(request, (*FORMS, *ENVELOPE))
     job = await job_of(visit, given.get("type"))
     options = {"idempotency_key": named(request, given)}
-    if "x-cloudscheduler-jobname" in request.headers:
-        options["logical_time"] = request.headers.get(SCHEDULED_AT)
+    if all(request.headers.get(name) for name in CLOUD_SCHEDULER):
+        options["logical_time"] = request.headers[CLOUD_SCHEDULER[1]]
     data = given.get("data")
     begun = await begin(visit, job, {} if data is None else data, options)
-    return accepted(visit.house, begun)
+    return accepted(visit.base, begun)
 
 
 async def job_of(visit: Visit, wanted: Any) -> str:
@@ -76,31 +85,51 @@ async def job_of(visit: Visit, wanted: Any) -> str:
     if not isinstance(wanted, str) or not wanted:
         why = "is missing" if wanted is None else "is to be a text"
         raise InvalidArguments(f"type {why}", {"type": why})
-    found, known = await called(visit.views, wanted, workspace=visit.workspace)
+    own = visit.house.registry.jobs
+    here = visit.workspace
+    if wanted in own or await jobtypes.is_job(visit.views, wanted, workspace=here):
+        return wanted
+    types = {job.name: job.declared.type for job in own.values()}
+    stored = await jobtypes.of_type(visit.views, wanted, workspace=here)
+    found = {name for name, each in types.items() if each == wanted}
+    found |= {name for name in stored if name not in own}
     if len(found) == 1:
-        return found[0]
+        return found.pop()
     if found:
-        why = f"is the type of {', '.join(found[:5])}; name one of them"
+        why = f"is the type of {', '.join(sorted(found)[:5])}; name one of them"
     else:
-        why = f"{wanted!r} is no job, nor the type of one.{did_you_mean(wanted, known)}"
+        known = await jobtypes.known(visit.views, workspace=here) | {
+            *own,
+            *filter(None, types.values()),
+        }
+        why = f"{wanted!r} is no job, nor the type of one.{did_you_mean(wanted, sorted(known))}"
     raise InvalidArguments(f"type {why}", {"type": why})
 
 
 def named(request: Request, given: dict[str, Any]) -> str | None:
-    """Under which key a request is known when it comes again. Raises ``InvalidArguments``."""
-    headers = request.headers
-    parts: list[str | None] = [key_of(request)]
-    if parts == [None]:
-        parts = [headers.get("x-kronos-idempotency-key") or headers.get("x-cloudtasks-taskname")]
-    if parts == [None] and SCHEDULED_AT in headers:
-        parts = [headers.get("x-cloudscheduler-jobname"), headers[SCHEDULED_AT]]
-    if parts == [None] and given.get("id") is not None:
-        parts = [text(given, "source"), text(given, "id")]
-    found = ":".join(part for part in parts if part)
-    if len(found) > LONGEST:
-        why = f"has {len(found)} characters; the limit is {LONGEST}"
+    """Under which key a request is known when it comes again. Raises ``InvalidArguments``.
+
+    It says where it is from, and has its parts apart, so that no two requests share one by chance.
+    """
+    key_of(request)
+    for way in KNOWN_BY:
+        parts = [request.headers.get(name) for name in way]
+        if all(parts):
+            return spelled(way[0], *parts)
+    if given.get("id") in (None, ""):
+        return None
+    return spelled("id", text(given, "source"), text(given, "id"))
+
+
+def spelled(way: str, *parts: str | None) -> str:
+    """A key of these parts. Raises ``InvalidArguments`` where they are too long."""
+    size = sum(len(part or "") for part in parts)
+    if size > LONGEST:
+        why = f"has {size} characters; the limit is {LONGEST}"
         raise InvalidArguments(f"the id of the request {why}", {"id": why})
-    return f"request:{found}" if found else None
+    *first, last = (part or "" for part in parts)
+    apart = [part.replace("%", "%25").replace(":", "%3A") for part in first]
+    return ":".join(["request", way, *apart, last])
 
 
 def text(given: dict[str, Any], name: str) -> str | None:

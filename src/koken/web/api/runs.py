@@ -9,19 +9,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from koken.errors import InvalidArguments
-from koken.model.rights import Right
 from koken.views import runs
-from koken.views.query import is_id
 from koken.web.access.door import Reading, Someone, Starting
 from koken.web.api import lists
 from koken.web.api.answered import Once, key_of, promising
 from koken.web.api.bodies import described, fields
-from koken.web.api.lists import Cursor, Limit, answer, listed
-from koken.web.api.models import Listed, RunShown
-from koken.web.shown import run_json
+from koken.web.api.lists import Cursor, Limit, listed, reply
+from koken.web.api.models import Brief, Listed, RunShown
+from koken.web.api.strict import Strict
+from koken.web.numbers import number_in_query
+from koken.web.shown import run_json, run_shown
 from koken.web.starting import begin, begin_many
 
-router = APIRouter(tags=["runs"])
+router = APIRouter(tags=["runs"], route_class=Strict)
 MANY = APIRouter(route_class=Once)
 ROWS = 10_000
 """Runs that one request starts."""
@@ -62,7 +62,7 @@ START_MANY = described({name: FORMS[name] for name in SEVERAL}, required=("job",
     summary="Start a run of a job",
     status_code=201,
     responses={
-        200: {"model": RunShown, "description": "The run that the idempotency key names."},
+        200: {"model": RunShown | Brief, "description": "The run that the idempotency key names."},
         201: {"model": RunShown, "description": "The run that was started."},
     },
     openapi_extra=START,
@@ -70,7 +70,7 @@ START_MANY = described({name: FORMS[name] for name in SEVERAL}, required=("job",
 async def start_run(request: Request, visit: Starting) -> Response:
     """The idempotency key is the run's own: a second start with it gives the first one's run.
 
-    Of one that was there before, who may only start is told `id`, `job`, `state` and `url`.
+    Who may start and not read is told of one that was there before which it is, and no more.
     """
     given = await fields(request, ONE)
     job, args = named_job(given), given.pop("args", None)
@@ -81,11 +81,10 @@ async def start_run(request: Request, visit: Starting) -> Response:
             raise InvalidArguments(f"idempotency_key {why}", {"idempotency_key": why})
         given["idempotency_key"] = key
     begun = await begin(visit, job, {} if args is None else args, given)
-    place = f"{request.scope['root_path']}/runs/{begun.run.id}"
-    plain = run_json(visit, begun.run)
-    if not begun.fresh and not visit.may(Right.READ):
-        plain = {name: plain[name] for name in ("id", "job", "state", "url")}
-    return answer(plain, 201 if begun.fresh else 200, {"Location": place})
+    location = f"{request.scope['root_path']}/runs/{begun.run.id}"
+    shown = run_json if begun.fresh else run_shown  # of a new one they know all
+    status = 201 if begun.fresh else 200
+    return reply(shown(visit, begun.run), status, {"Location": location})
 
 
 @MANY.post(
@@ -141,9 +140,8 @@ async def find_runs(
 ) -> Response:
     """Those of this workspace that no other run has started."""
     of = f"runs {visit.workspace} {q}"
-    if before is not None and not is_id(before):
-        raise InvalidArguments("before is no run's number", {"before": "is no run's number"})
-    before_id = lists.read(of, cursor) or (None if before is None else int(before))
+    named = None if before is None else number_in_query("before", before, "run")
+    before_id = lists.read(of, cursor) or named
     found = await runs.find(
         visit.views,
         visit.query(q),
@@ -151,11 +149,11 @@ async def find_runs(
         limit=limit + 1,
         before=before_id,
     )
-    return lists.page(of, found, limit, lambda run: run.id, lambda run: run_json(visit, run))
+    return lists.page(of, found, limit, lambda run: run.id, lambda run: run_shown(visit, run))
 
 
 @router.get("/runs/{run}", summary="Look at a run", responses={200: {"model": RunShown}})
 async def get_run(run: str, visit: Someone) -> Response:
     """By its number; or by the name of a job: its last run in this workspace."""
     there, found = await visit.run(run)
-    return answer(run_json(there, found))
+    return reply(run_shown(there, found))

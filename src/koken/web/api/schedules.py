@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from koken.errors import DeclarationError, InvalidArguments, NotFound
 from koken.model.instants import with_offset
-from koken.model.plain import stamp
 from koken.model.upcoming import times, understood
 from koken.views import catalog
 from koken.views.catalog import ScheduleRow
@@ -24,12 +23,11 @@ from koken.web.api.jobmodels import (
     NextShown,
     ScheduleShown,
     SwitchedShown,
-    TickShown,
 )
-from koken.web.api.jobs import Some, switched
-from koken.web.api.lists import Cursor, Limit, answer, listed
+from koken.web.api.jobs import Some, switch_schedules
+from koken.web.api.lists import Cursor, Limit, listed, reply
 from koken.web.api.models import Listed
-from koken.web.api.ticks import page_of_ticks
+from koken.web.numbers import LARGEST_OF_FEW, number_in_path
 from koken.web.visit import Visit
 
 router = APIRouter(tags=["schedules"], route_class=Once)
@@ -41,17 +39,21 @@ Id = Annotated[str, Path(description="The schedule's number.")]
 )
 async def list_schedules(
     visit: Reading,
+    q: Annotated[
+        str, Query(max_length=200, description="Of jobs only that are called so, or in part.")
+    ] = "",
     job: Annotated[str, Query(max_length=200, description="Of this job only.")] = "",
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Response:
     """With what came of the last time."""
-    of = f"schedules {visit.workspace} {job!r}"
+    of = f"schedules {visit.workspace} {q!r} {job!r}"
     last, name, number = lists.read(of, cursor) or (None, "", 0)
     found = await catalog.schedules(
         visit.views,
         workspace=visit.workspace,
         job=job or None,
+        part=q,
         after=(last, name, number),
         limit=limit + 1,
     )
@@ -65,7 +67,7 @@ async def list_schedules(
 )
 async def get_schedule(schedule: Id, visit: Reading) -> Response:
     """By its number."""
-    return answer((await one(visit, schedule)).to_json())
+    return reply((await one(visit, schedule)).to_json())
 
 
 @router.get(
@@ -87,19 +89,6 @@ async def next_of_schedule(schedule: Id, visit: Reading, n: Some = 5) -> Respons
     return listed(each.to_json() for each in found)
 
 
-@router.get(
-    "/schedules/{schedule}/ticks",
-    summary="List the due times of a schedule, the newest first",
-    responses={200: {"model": Listed[TickShown]}},
-)
-async def ticks_of_schedule(
-    schedule: Id, visit: Reading, limit: Limit = 50, cursor: Cursor = None
-) -> Response:
-    """Each with its verdict."""
-    row = await one(visit, schedule)
-    return await page_of_ticks(visit, row.job, row.id, limit, cursor)
-
-
 @router.post(
     "/schedules/{schedule}/pauses",
     summary="Stop a schedule",
@@ -108,7 +97,7 @@ async def ticks_of_schedule(
 async def pause_schedule(schedule: Id, visit: Operating, body: Reasoned | None = None) -> Response:
     """The job's other schedules go on."""
     row = await one(visit, schedule)
-    return await switched(visit, row.job, body, paused=True, schedule=row.id)
+    return await switch_schedules(visit, row.job, body, paused=True, schedule=row.id)
 
 
 @router.post(
@@ -119,12 +108,12 @@ async def pause_schedule(schedule: Id, visit: Operating, body: Reasoned | None =
 async def resume_schedule(schedule: Id, visit: Operating, body: Reasoned | None = None) -> Response:
     """What fell due meanwhile is recorded as skipped, unless `catchup` makes up for it."""
     row = await one(visit, schedule)
-    return await switched(visit, row.job, body, paused=False, schedule=row.id)
+    return await switch_schedules(visit, row.job, body, paused=False, schedule=row.id)
 
 
 async def one(visit: Visit, named: str) -> ScheduleRow:
     """The schedule of that number in this workspace. Raises ``NotFound``."""
-    number = int(named) if named.isascii() and named.isdigit() and len(named) < 10 else 0
+    number = number_in_path("schedule", named, LARGEST_OF_FEW)
     found = await catalog.schedules(visit.views, workspace=visit.workspace, number=number)
     if not found:
         raise NotFound(f"there is no schedule {named} in workspace {visit.workspace!r}")
@@ -150,10 +139,10 @@ async def next_of_expression(
         due = times(found, with_offset(after, "after") if after else datetime.now(UTC), n)
     except DeclarationError as error:
         raise InvalidArguments(str(error), {"expression": str(error)}) from None
-    return answer(
+    return reply(
         {
             "words": found.in_words(),
             "timezone": found.timezone,
-            "items": [stamp(each) for each in due],
+            "items": [each.isoformat() for each in due],
         }
     )

@@ -13,25 +13,24 @@ from koken.views.graph import Graph, graph_of_run
 from koken.views.steps import steps
 from koken.web.access.door import Someone
 from koken.web.api import lists
-from koken.web.api.lists import Cursor, Limit, answer
-from koken.web.api.models import (
-    ActShown,
+from koken.web.api.lists import Cursor, Limit, reply
+from koken.web.api.models import ActShown, Listed, RunShown
+from koken.web.api.stepmodels import (
     AttemptShown,
     CheckpointShown,
     GraphShown,
     LedgerShown,
-    Listed,
-    RunShown,
     SignalShown,
     StepShown,
     WhyShown,
 )
-from koken.web.masking import masked
+from koken.web.api.strict import Strict
+from koken.web.masking import masked_under, record_shown
 from koken.web.pictures import DESCRIBED, SVG, picture
-from koken.web.shown import event_json, run_json, step_json
+from koken.web.shown import event_json, run_shown, step_json
 from koken.web.visit import Visit
 
-router = APIRouter(tags=["runs"])
+router = APIRouter(tags=["runs"], route_class=Strict)
 
 
 @router.get(
@@ -85,7 +84,7 @@ async def get_children(
     of = f"children {found.id}"
     after = lists.read(of, cursor) or 0
     rows = await belongings.children(there.views, found.id, after=after, limit=limit + 1)
-    return lists.page(of, rows, limit, lambda row: row.id, lambda row: run_json(there, row))
+    return lists.page(of, rows, limit, lambda row: row.id, lambda row: run_shown(there, row))
 
 
 @router.get(
@@ -100,9 +99,14 @@ async def get_checkpoints(
     there, found = await visit.run(run)
     of = f"checkpoints {found.id}"
     after = lists.read(of, cursor) or ""
+    words = there.house.web.mask
     rows = await belongings.checkpoints(there.views, found.id, after=after, limit=limit + 1)
     return lists.page(
-        of, rows, limit, lambda row: row["key"], lambda row: secret(there, row, row["key"], "value")
+        of,
+        rows,
+        limit,
+        lambda row: row["key"],
+        lambda row: {**row, "value": record_shown(row["key"], row["value"], words)},
     )
 
 
@@ -153,7 +157,7 @@ async def get_signals(
 def secret(visit: Visit, plain: dict[str, Any], name: str, *values: str) -> dict[str, Any]:
     """A record without the secrets in its values, or under a name that says it is one."""
     mask = visit.house.web.mask
-    return plain | {each: masked({name: plain[each]}, mask)[name] for each in values}
+    return plain | {each: masked_under(name, plain[each], mask) for each in values}
 
 
 @router.get(
@@ -180,7 +184,7 @@ async def get_events(
 async def get_why(run: str, visit: Someone) -> Response:
     """What it waits for, and who stands in its way."""
     there, found = await visit.run(run)
-    return answer((await there.client.why(found.id)).to_json())
+    return reply((await there.client.why(found.id)).to_json())
 
 
 @router.get(
@@ -194,7 +198,7 @@ async def get_graph(run: str, request: Request, visit: Someone) -> Response:
     accepted = request.headers.get("accept", "")
     if SVG in accepted and "json" not in accepted:
         return picture(found)
-    return answer(found.to_json(), headers={"Vary": "Accept"})
+    return reply(found.to_json(), headers={"Vary": "Accept"})
 
 
 @router.get(

@@ -9,14 +9,19 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from koken.errors import InvalidArguments
 from koken.views import heardevents, heardlines, runs
+from koken.views.fingerprints import MARK
+from koken.views.steps import step_id
 from koken.web.access.door import Reading, Someone
-from koken.web.live.stream import COMMENT, Live, event, last_seen, nothing_more, reading
+from koken.web.api.logs import StepNamed
+from koken.web.api.strict import Strict
+from koken.web.live.stream import COMMENT, Live, frame, last_seen, nothing_more, reading
 from koken.web.live.topics import OfEvents, OfLog, OfRun
-from koken.web.shown import event_json, run_json
+from koken.web.shown import event_json, run_shown
 from koken.web.visit import Visit
 
-router = APIRouter(tags=["streams"])
+router = APIRouter(tags=["streams"], route_class=Strict)
 STREAM: dict[str, Any] = {
     "response_class": Live,
     "status_code": 200,
@@ -29,7 +34,14 @@ STREAM: dict[str, Any] = {
                 "required": False,
                 "schema": {"type": "string"},
                 "description": "The `id` of the event that was heard last; opaque.",
-            }
+            },
+            {
+                "name": "seen",
+                "in": "query",
+                "required": False,
+                "schema": {"type": "string"},
+                "description": "The same, for who cannot send a header.",
+            },
         ]
     },
 }
@@ -48,22 +60,26 @@ async def stream_run(run: str, request: Request, visit: Someone) -> Response:
     Who comes back with the ``Last-Event-ID`` that it heard last, hears of later changes only.
     """
     there, found = await visit.run(run)
+    seen = last_seen(request)
+    if seen not in (None, ENDED) and not MARK.fullmatch(seen):
+        why = "is not the id of an event of this stream"
+        raise InvalidArguments(f"{seen[:40]!r} {why}", {"seen": why})
 
     async def tell(versions: AsyncIterator[str | None]) -> AsyncIterator[str]:
-        known = last_seen(request)
+        known = seen
         async for version in versions:
             if version is None:
                 yield COMMENT
                 continue
             now = (await runs.get_many(there.views, [found.id])).get(found.id)
             if now is not None and version != known:
-                yield event("run", json.dumps(run_json(there, now)), version)
+                yield frame("run", json.dumps(run_shown(there, now)), version)
             known = version
             if now is None or now.state.ended:
-                yield event("end", "{}", ENDED)
+                yield frame("end", "{}", ENDED)
                 return
 
-    if last_seen(request) == ENDED and found.state.ended:
+    if seen == ENDED and found.state.ended:
         return nothing_more()
     return Live(request, OfRun(found.id), tell, may=reading(there.workspace))
 
@@ -76,16 +92,21 @@ async def stream_lines(
     tail: Annotated[
         int, Query(ge=0, le=MOST_TAIL, description="With how many of the last lines it begins.")
     ] = TAIL,
+    step: StepNamed = "",
 ) -> Response:
     """``line`` for each line of the run and of the runs below it, ``end`` once all are told.
+
+    With ``step`` all of that is about the run of this step.
 
     Who comes back with the ``Last-Event-ID`` that it heard last, hears each later line once.
     """
     there, found = await visit.run(run)
+    if step:
+        there, found = await there.run(str(await step_id(there.views, found, step)))
     seen = last_seen(request)
+    before = None if seen is None else heardlines.Heard.read(seen.removesuffix(OVER))
     if seen is not None and seen.endswith(OVER) and found.state.ended:
         return nothing_more()
-    before = None if seen is None else heardlines.Heard.read(seen.removesuffix(OVER))
 
     async def tell(versions: AsyncIterator[str | None]) -> AsyncIterator[str]:
         db = there.views
@@ -102,10 +123,10 @@ async def stream_lines(
             told, listener = await heardlines.after(db, listener)
             while told:
                 for said, heard in told:
-                    yield event("line", json.dumps(said.to_json()), str(heard))
+                    yield frame("line", json.dumps(said.to_json()), str(heard))
                 told, listener = await heardlines.after(db, listener)
             if state is None or state.ended:
-                yield event("end", "{}", f"{heard}{OVER}")
+                yield frame("end", "{}", f"{heard}{OVER}")
                 return
 
     return Live(request, OfLog(found.id), tell, may=reading(there.workspace))
@@ -120,26 +141,26 @@ async def stream_events(request: Request, visit: Reading) -> Response:
     """
     seen = last_seen(request)
     before = None if seen is None else heardevents.Heard.read(seen)
-    house = visit.hears_house
+    common = visit.hears_common
 
     async def tell(versions: AsyncIterator[str | None]) -> AsyncIterator[str]:
-        db, place = visit.views, visit.workspace
-        heard = before or await heardevents.anew(db, place, house=house)
+        db, workspace = visit.views, visit.workspace
+        heard = before or await heardevents.anew(db, workspace, common=common)
         if before is None:
-            yield event("begin", "{}", str(heard))
+            yield frame("begin", "{}", str(heard))
         async for version in versions:
             if version is None:
                 yield COMMENT
                 continue
-            told, heard = await heardevents.after(db, place, heard, house=house)
+            told, heard = await heardevents.after(db, workspace, heard, common=common)
             while told:
                 for each, so_far in told:
-                    yield event("event", json.dumps(event_json(visit, each)), str(so_far))
-                told, heard = await heardevents.after(db, place, heard, house=house)
+                    yield frame("event", json.dumps(event_json(visit, each)), str(so_far))
+                told, heard = await heardevents.after(db, workspace, heard, common=common)
 
     reads = reading(visit.workspace)
 
     def may(now: Visit) -> bool:
-        return reads(now) and (now.hears_house or not house)
+        return reads(now) and (now.hears_common or not common)
 
     return Live(request, OfEvents(visit.workspace), tell, may=may)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from koken.engine import accesstokens
+from koken.engine import tokens
 from koken.model.rights import Right
 from koken.views import access
 from koken.web.access.door import Administering
@@ -16,11 +16,12 @@ from koken.web.api import lists
 from koken.web.api.accessmodels import TokenMade, TokenShown
 from koken.web.api.answered import Once
 from koken.web.api.asked import Reason, Reasoned
-from koken.web.api.lists import Cursor, Limit, answer
+from koken.web.api.lists import Cursor, Limit, reply
 from koken.web.api.models import Listed
+from koken.web.api.strict import Strict
 from koken.web.giving import lifetime, places
 
-router = APIRouter(tags=["access"])
+router = APIRouter(tags=["access"], route_class=Strict)
 MANAGED = APIRouter(tags=["access"], route_class=Once)
 
 
@@ -28,7 +29,7 @@ class TokenAsked(Reasoned):
     """A token to be made."""
 
     name: str
-    scopes: list[Annotated[Right, Field(strict=False)]]
+    rights: list[Annotated[Right, Field(strict=False)]]
     workspace: str | None = Field(None, description="Default: this one; `*` is every workspace.")
     expires: str | float | None = Field(
         None, description="After so long: seconds, or 90d; null: when it is revoked."
@@ -62,30 +63,34 @@ async def list_tokens(
     responses={201: {"model": TokenMade, "description": "The token; it is told this once."}},
 )
 async def make_token(visit: Administering, body: TokenAsked) -> Response:
-    """Nobody gives what they do not have.
+    """Nobody gives what they do not have; a token that expires makes none that outlives it.
 
     `Idempotency-Key` is not looked at: no token is kept. Where the answer was lost, the name is
     taken: revoke that token, and make another.
     """
-    made = await accesstokens.make(
+    made = await tokens.make(
         visit.db,
         body.name,
-        body.scopes,
+        body.rights,
         workspace=visit.workspace if body.workspace is None else body.workspace,
         seconds=lifetime(body.expires),
+        until=visit.gives_until,
         **visit.grant(body.reason),
     )
-    return answer({"name": body.name, "token": made}, 201)
+    return reply(made.to_json(), 201)
 
 
 @MANAGED.delete("/tokens/{token}", summary="Revoke a token", status_code=204)
 async def revoke_token(
-    token: Annotated[str, Path(description="Its name or number.")],
+    token: Annotated[
+        str,
+        Path(description="Its name or number; of several of a name, the one of this workspace."),
+    ],
     visit: Administering,
     reason: Reason = "",
 ) -> Response:
     """It is refused within seconds."""
-    await accesstokens.revoke(visit.db, token, **visit.grant(reason))
+    await tokens.revoke(visit.db, token, workspace=visit.workspace, **visit.grant(reason))
     visit.house.credentials.forget()
     return Response(status_code=204)
 

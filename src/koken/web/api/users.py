@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field, SecretStr
 from starlette.responses import Response
 
-from koken.engine import access, accesssessions
+from koken.engine import access, sessions
 from koken.model.rights import Role
 from koken.views import access as views
 from koken.web.access.door import Administering
@@ -16,12 +16,13 @@ from koken.web.api import lists
 from koken.web.api.accessmodels import UserChanged, UserShown
 from koken.web.api.answered import Once
 from koken.web.api.asked import Reason, Reasoned
-from koken.web.api.lists import Cursor, Limit, answer
+from koken.web.api.lists import Cursor, Limit, reply
 from koken.web.api.models import Listed
+from koken.web.api.strict import Strict
 from koken.web.giving import places
 from koken.web.visit import Visit
 
-router = APIRouter(tags=["access"])
+router = APIRouter(tags=["access"], route_class=Strict)
 MANAGED = APIRouter(tags=["access"], route_class=Once)
 Name = Annotated[str, Path(description="As they sign in.")]
 CHANGED: dict[int | str, dict[str, Any]] = {200: {"model": UserChanged}}
@@ -65,13 +66,13 @@ async def list_users(visit: Administering, limit: Limit = 100, cursor: Cursor = 
     responses={201: {"model": UserChanged}},
 )
 async def add_user(visit: Administering, body: UserAsked) -> Response:
-    """Nobody gives what they do not have.
+    """Nobody gives what they do not have; who administers everywhere adds somebody without a role.
 
     `Idempotency-Key` is not looked at: nothing that is told of a password is kept. Where the
     answer was lost, sending it again says that the name is taken.
     """
     place = visit.workspace if body.workspace is None else body.workspace
-    await access.add_user(
+    added = await access.add_user(
         visit.db,
         body.name,
         await hashed(visit, body, body.name),
@@ -79,8 +80,7 @@ async def add_user(visit: Administering, body: UserAsked) -> Response:
         workspace=place,
         **visit.grant(body.reason),
     )
-    told = {"role": body.role, "workspace": place} if body.role else {}
-    return changed(visit, body.name, 201, **told)
+    return changed(visit, added.to_json(), 201)
 
 
 @router.post(
@@ -90,15 +90,17 @@ async def set_password(user: Name, visit: Administering, body: PasswordAsked) ->
     """Where they are signed in, that ends. Sent again it does the same; no key is looked at."""
     password = await hashed(visit, body, user)
     await access.set_password(visit.db, user, password, **visit.grant(body.reason))
-    return changed(visit, user)
+    return changed(visit, {"user": user})
 
 
 @MANAGED.post("/users/{user:path}/roles", summary="Give somebody a role", responses=CHANGED)
 async def give_role(user: Name, visit: Administering, body: RoleAsked) -> Response:
     """In place of the one that they have there."""
     place = visit.workspace if body.workspace is None else body.workspace
-    await access.give_role(visit.db, user, body.role, workspace=place, **visit.grant(body.reason))
-    return changed(visit, user, role=body.role, workspace=place)
+    given = await access.give_role(
+        visit.db, user, body.role, workspace=place, **visit.grant(body.reason)
+    )
+    return changed(visit, given.to_json())
 
 
 @MANAGED.delete("/users/{user:path}/roles", summary="Take somebody's role", status_code=204)
@@ -121,14 +123,14 @@ async def take_role(
 async def disable_user(user: Name, visit: Administering, body: Reasoned | None = None) -> Response:
     """Where they are signed in, that ends at once. Tokens that they made go on."""
     await access.disable(visit.db, user, **visit.grant(body.reason if body else ""))
-    return changed(visit, user, disabled=True)
+    return changed(visit, {"user": user, "disabled": True})
 
 
 @MANAGED.post("/users/{user:path}/enablements", summary="Let somebody in again", responses=CHANGED)
 async def enable_user(user: Name, visit: Administering, body: Reasoned | None = None) -> Response:
     """With the roles that they had."""
     await access.enable(visit.db, user, **visit.grant(body.reason if body else ""))
-    return changed(visit, user, disabled=False)
+    return changed(visit, {"user": user, "disabled": False})
 
 
 @MANAGED.post(
@@ -136,8 +138,8 @@ async def enable_user(user: Name, visit: Administering, body: Reasoned | None = 
 )
 async def sign_out(user: Name, visit: Administering, body: Reasoned | None = None) -> Response:
     """They may sign in anew."""
-    ended = await accesssessions.end(visit.db, user, **visit.grant(body.reason if body else ""))
-    return changed(visit, user, ended=ended)
+    ended = await sessions.end(visit.db, user, **visit.grant(body.reason if body else ""))
+    return changed(visit, ended.to_json())
 
 
 async def hashed(visit: Visit, body: PasswordAsked, name: str) -> str:
@@ -145,10 +147,10 @@ async def hashed(visit: Visit, body: PasswordAsked, name: str) -> str:
     return await visit.house.credentials.hashed(body.password.get_secret_value(), name)
 
 
-def changed(visit: Visit, name: str, status: int = 200, **more: Any) -> Response:
+def changed(visit: Visit, plain: dict[str, Any], status: int = 200) -> Response:
     """The answer to a change; what was known of who may come in is asked for anew."""
     visit.house.credentials.forget()
-    return answer({"user": name, **more}, status)
+    return reply(plain, status)
 
 
 router.include_router(MANAGED)

@@ -8,11 +8,12 @@ from starlette.responses import Response
 from koken.views import openquestions
 from koken.web.access.door import Reading
 from koken.web.api import lists
-from koken.web.api.floormodels import AskedShown, AwaitedShown
 from koken.web.api.lists import Cursor, Limit
 from koken.web.api.models import Listed
+from koken.web.api.strict import Strict
+from koken.web.api.waitingmodels import AskedShown, AwaitedShown
 
-router = APIRouter(tags=["waiting"])
+router = APIRouter(tags=["waiting"], route_class=Strict)
 
 
 @router.get(

@@ -1,4 +1,4 @@
-"""Counts of the whole house: told to those who may look into every workspace."""
+"""Counts of all workspaces: told to those who may look into every workspace."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ def counted_in(visit: Visit, everywhere: bool) -> str | None:
     """The workspace whose runs are counted; None for all of them, where that is asked for."""
     if not everywhere:
         return visit.workspace
-    visit.need_everywhere(Right.READ, "the counts of the whole house")
+    visit.need_everywhere(Right.READ, "such counts")
     return None

@@ -9,11 +9,12 @@ from koken.model.rights import Right
 from koken.views.workspaces import workspaces
 from koken.web.access.door import Someone
 from koken.web.api import lists
-from koken.web.api.floormodels import WorkspaceShown
 from koken.web.api.lists import Cursor, Limit
 from koken.web.api.models import Listed
+from koken.web.api.strict import Strict
+from koken.web.api.workspacemodels import WorkspaceShown
 
-router = APIRouter(tags=["workspaces"])
+router = APIRouter(tags=["workspaces"], route_class=Strict)
 
 
 @router.get(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -46,6 +46,7 @@ async def users(request: Request, visit: Administering) -> HTMLResponse:
         "",
         f"{told}." if found else "Nobody has been given a user yet.",
         users=found,
+        begins=lambda row, places: begins(row.roles, places),
     )
 
 
@@ -91,7 +92,7 @@ async def show(
         sentence=sentence,
         places=await offered(visit),
         roles=ROLES,
-        scopes=tuple(Right),
+        rights=tuple(Right),
         schemes=SCHEMES,
         lifetimes=LIFETIMES,
         everywhere=everywhere(visit),
@@ -119,6 +120,15 @@ def made(
 def everywhere(visit: Visit) -> bool:
     """Whether who asks administers everything."""
     return visit.principal.everywhere(Right.ADMINISTER)
+
+
+def begins(roles: Mapping[str, str], places: Sequence[str]) -> tuple[str, str]:
+    """With which role, and where, the form begins that changes what somebody is.
+
+    With what they are, first of all in this workspace, which is the first of ``places``.
+    """
+    place = next((each for each in places if each in roles), places[0])
+    return roles.get(place, ROLES[0]), place
 
 
 async def offered(visit: Visit) -> list[str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from koken.engine import access, accesssessions, accesstokens
+from koken.engine import access, sessions, tokens
 from koken.engine import hooks as hookacts
-from koken.model.rights import Right
+from koken.model.hooks import NewSecret
 from koken.web.access.door import Administering
 from koken.web.address import base_of
 from koken.web.console.access import made
 from koken.web.console.forms import reason, text
 from koken.web.giving import lifetime
+from koken.web.starting import body_of
 from koken.web.visit import Visit
 
 router = APIRouter()
@@ -48,6 +49,16 @@ async def change_role(request: Request, visit: Administering) -> RedirectRespons
     return done(visit, "/access")
 
 
+@router.post("/access/users/password")
+async def set_password(request: Request, visit: Administering) -> RedirectResponse:
+    """Give somebody another password."""
+    form = await request.form()
+    name = text(form, "name")
+    hashed = await visit.house.credentials.hashed(text(form, "password"), name)
+    await access.set_password(visit.db, name, hashed, **visit.grant(reason(form)))
+    return done(visit, "/access")
+
+
 @router.post("/access/users/disable")
 async def disable(request: Request, visit: Administering) -> RedirectResponse:
     """Let somebody in no more."""
@@ -76,24 +87,24 @@ async def enable(request: Request, visit: Administering) -> RedirectResponse:
 async def make_token(request: Request, visit: Administering) -> HTMLResponse:
     """Make a token, and show it this once."""
     form = await request.form()
-    name = text(form, "name").strip()
-    token = await accesstokens.make(
+    new = await tokens.make(
         visit.db,
-        name,
-        [str(each) for each in form.getlist("scope")],
+        text(form, "name").strip(),
+        [str(each) for each in form.getlist("right")],
         workspace=text(form, "place"),
         seconds=lifetime(text(form, "expires") or None),
+        until=visit.gives_until,
         **visit.grant(reason(form)),
     )
-    use = [f"curl -H 'Authorization: Bearer {token}' {base_of(request)}/api/v1/runs"]
-    return made(request, visit, "/tokens", what=f"Token {name}", secret=token, use=use)
+    use = [f"curl -H 'Authorization: Bearer {new.token}' {base_of(request)}/api/v1/runs"]
+    return made(request, visit, "/tokens", what=f"Token {new.name}", secret=new.token, use=use)
 
 
 @router.post("/access/tokens/revoke")
 async def revoke(request: Request, visit: Administering) -> RedirectResponse:
     """End a token."""
     form = await request.form()
-    await accesstokens.revoke(
+    await tokens.revoke(
         visit.db,
         text(form, "token"),
         **visit.grant(reason(form)),
@@ -104,13 +115,12 @@ async def revoke(request: Request, visit: Administering) -> RedirectResponse:
 @router.post("/access/sessions/end")
 async def end_session(request: Request, visit: Administering) -> RedirectResponse:
     """Sign somebody out in a browser."""
-    visit.need_everywhere(Right.ADMINISTER, "sessions")
     form = await request.form()
-    await accesssessions.end(
+    await sessions.end(
         visit.db,
         text(form, "user"),
         text(form, "session"),
-        **visit.deed(reason(form)),
+        **visit.grant(reason(form)),
     )
     return done(visit, "/access/sessions")
 
@@ -119,35 +129,31 @@ async def end_session(request: Request, visit: Administering) -> RedirectRespons
 async def make_hook(request: Request, visit: Administering) -> HTMLResponse:
     """Make a hook, and show its secret this once."""
     form = await request.form()
-    name = text(form, "name").strip()
-    secret = await hookacts.add(
+    job = text(form, "job").strip()
+    await body_of(visit, job)
+    new = await hookacts.add(
         visit.db,
-        name,
-        text(form, "job").strip(),
+        text(form, "name").strip(),
+        job,
         workspace=visit.workspace,
         scheme=text(form, "scheme"),
         argument=text(form, "argument").strip() or None,
-        **visit.deed(reason(form)),
+        **visit.grant(reason(form)),
     )
-    return made(
-        request, visit, "/hooks", what=f"Hook {name}", secret=secret, use=[at(request, name)]
-    )
+    return made_hook(request, visit, new)
 
 
 @router.post("/access/hooks/rotate")
 async def rotate(request: Request, visit: Administering) -> HTMLResponse:
     """Give a hook a new secret, and show it this once."""
     form = await request.form()
-    name = text(form, "hook")
-    secret = await hookacts.rotate(
+    new = await hookacts.rotate(
         visit.db,
-        name,
-        workspaces=[visit.workspace],
-        **visit.deed(reason(form)),
+        text(form, "hook"),
+        workspace=visit.workspace,
+        **visit.grant(reason(form)),
     )
-    return made(
-        request, visit, "/hooks", what=f"Hook {name}", secret=secret, use=[at(request, name)]
-    )
+    return made_hook(request, visit, new)
 
 
 @router.post("/access/hooks/remove")
@@ -157,15 +163,16 @@ async def remove(request: Request, visit: Administering) -> RedirectResponse:
     await hookacts.remove(
         visit.db,
         text(form, "hook"),
-        workspaces=[visit.workspace],
+        workspace=visit.workspace,
         **visit.deed(reason(form)),
     )
     return done(visit, "/access/hooks")
 
 
-def at(request: Request, name: str) -> str:
-    """Where a hook is called."""
-    return f"POST {base_of(request)}/api/v1/hooks/{name}"
+def made_hook(request: Request, visit: Visit, new: NewSecret) -> HTMLResponse:
+    """The secret of a hook, and where it is called."""
+    use = [f"POST {new.url(base_of(request))}"]
+    return made(request, visit, "/hooks", what=f"Hook {new.name}", secret=new.secret, use=use)
 
 
 def done(visit: Visit, where: str) -> RedirectResponse:

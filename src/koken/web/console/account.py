@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from koken.engine import access, accesssessions
+from koken.engine import access, sessions, signins
 from koken.errors import InvalidArguments, NotFound, TooMany
 from koken.model.rights import Right
 from koken.views import access as views
@@ -34,19 +34,22 @@ async def change_password(request: Request, visit: Someone) -> Response:
     name = visit.principal.name
     address = origin.client_of(request, visit.house.web)
     try:
-        await accesssessions.try_sign_in(visit.db, name, address, known=True)
+        await signins.try_sign_in(visit.db, name, address, known=True)
     except TooMany as error:
         return await own_page(request, visit, status=429, problem=str(error))
-    if await visit.house.credentials.user(name, now) is None:
+    known = await visit.house.credentials.user(name, now)
+    if known is None:
         return await own_page(request, visit, status=403, problem="That is not your password.")
-    await accesssessions.forgive(visit.db, name, address, known=True)
+    await signins.forgive(visit.db, name, address, known=True)
     try:
         hashed = await visit.house.credentials.hashed(new, name)
     except InvalidArguments as error:
         said = str(error)
         problem = f"{said[:1].upper()}{said[1:]}."
         return await own_page(request, visit, status=422, problem=problem)
-    await access.set_password(visit.db, name, hashed, keep=visit.principal.session, by=name)
+    await access.set_password(
+        visit.db, name, hashed, keep=visit.principal.session, instead=known.password, by=name
+    )
     return RedirectResponse("/account?changed=1", 303)
 
 
@@ -55,7 +58,7 @@ async def end_others(visit: Someone) -> Response:
     """Sign out everywhere but here."""
     refuse_others(visit)
     name = visit.principal.name
-    await accesssessions.end(visit.db, name, keep=visit.principal.session, by=name, reason=None)
+    await sessions.end(visit.db, name, keep=visit.principal.session, by=name, reason=None)
     return RedirectResponse("/account", 303)
 
 
@@ -69,7 +72,7 @@ async def own_page(
     request: Request, visit: Visit, *, status: int = 200, problem: str = ""
 ) -> Response:
     """The page, with what went wrong."""
-    sessions = await views.sessions(visit.views, visit.principal.name)
+    browsers = await views.sessions(visit.views, visit.principal.name)
     mine = visit.principal.session.hex()[:16]
     rights = {
         place: [right for right in Right if right in held]
@@ -83,7 +86,6 @@ async def own_page(
         problem=problem,
         changed="changed" in request.query_params and not problem,
         rights=rights,
-        sessions=sessions if visit.principal.kind is Kind.USER else [],
+        sessions=browsers if visit.principal.kind is Kind.USER else [],
         mine=mine,
-        issuer=origin.host_of(visit.house.web.issuer),
     )

@@ -13,13 +13,12 @@ from koken.errors import InvalidArguments, KokenError, Refused
 from koken.model import codec
 from koken.model.plan import Again, Plan
 from koken.model.policy import Effect
-from koken.model.rights import Right
 from koken.model.run import Run
 from koken.model.states import State
-from koken.views import plans, words
+from koken.views import plans, runwords, words
 from koken.views.sentence import failures
-from koken.views.steps import StepRow
-from koken.web.acting import RIGHTS
+from koken.views.steprows import StepRow
+from koken.web.console.otherargs import changed, present
 from koken.web.masking import without_values
 from koken.web.visit import Visit
 
@@ -95,6 +94,10 @@ class Told:
     choices: Sequence[str] = ()
     """Steps to choose from."""
     takes_args: bool = False
+    args: str = ""
+    """Those of its arguments that may be shown, as JSON."""
+    unshown: Sequence[str] = ()
+    """Those that may not."""
     problem: str = ""
     refused: bool = False
     """Whether it cannot be done as things stand."""
@@ -105,14 +108,11 @@ def done(run: Run[Any], verb: str) -> str:
     return "" if run.state.ended and verb in PASSING else DONE.get(verb, "")
 
 
-def acts_of(visit: Visit, run: Run[Any], rows: Sequence[StepRow]) -> list[Act]:
-    """What may be done now by who asks, the safest first."""
+def acts_of(run: Run[Any], rows: Sequence[StepRow]) -> list[Act]:
+    """What may be done now by who has the right, the safest first."""
     failed = failures(rows) if not run.of_step else []
-    found = []
-    for verb in run.actions:
-        if visit.may(RIGHTS[verb]):
-            found += of_verb(run, verb, failed)
-    if failed and not run.state.ended and visit.may(Right.OPERATE):
+    found = [act for verb in run.actions for act in of_verb(run, verb, failed)]
+    if failed and not run.state.ended:
         found = [*of_failed(run, failed), *found]
     return found
 
@@ -179,7 +179,7 @@ def wanted(given: Given, verb: str, run: Run[Any]) -> dict[str, Any]:
     if verb == "fork" or (given.step and not run.of_step and verb in (*FROM, "skip", "resolve")):
         found["from_step" if verb in FROM else "step"] = given.step or None
     if given.args and verb == "retry":
-        found["args"] = value(given.args, "the arguments")
+        found |= changed(value(given.args, "the arguments"), run)
     if verb == "resolve":
         found["result"] = value(given.result, "the result") if given.result else NO_RESULT
     return found
@@ -211,11 +211,13 @@ async def tell(
         title=button,
         button=button,
         choices=choices(run, rows, verb),
-        takes_args=verb == "retry" and not run.is_workflow and run.parent_id is None,
     )
+    if verb == "retry" and not run.is_workflow and run.parent_id is None:
+        args, unshown = await present(visit, run)
+        told = replace(told, takes_args=True, args=args, unshown=unshown)
     if verb not in run.actions and not (verb in ("skip", "resolve") and run.is_workflow):
         state = f"it is {run.state}" if not run.state.ended else f"it has ended ({run.state})"
-        return replace(told, problem=f"{words.called(run)}: {state}", refused=True)
+        return replace(told, problem=f"{runwords.called(run)}: {state}", refused=True)
     if verb in PLAIN:
         return replace(told, lines=plainly(run, verb))
     try:
@@ -265,7 +267,7 @@ def lines(plan: Plan, now: datetime, zone: tzinfo | None) -> list[tuple[str, Seq
     if len(plan.again) > plans.MOST:
         again.append(f"and {len(plan.again) - plans.MOST:,} more")
     found.append(("runs again", again))
-    then = [": ".join(filter(None, [each.step, "; ".join(plans.more(each, plan, now, zone))]))
+    then = [": ".join(filter(None, [each.step, "; ".join(plans.more(each, now, zone))]))
             for each in plan.then[: plans.NAMED]]  # fmt: skip
     found.append(("then", [plans.few(then, len(plan.then), ", ")] if then else []))
     keeps = plans.few(plan.keeps[: plans.NAMED], len(plan.keeps), ", ")
@@ -286,6 +288,6 @@ def lines(plan: Plan, now: datetime, zone: tzinfo | None) -> list[tuple[str, Seq
 
 def once_more(each: Again, plan: Plan, now: datetime, zone: tzinfo | None) -> str:
     """``load: idempotent; inputs as recorded at 23:58: files (209)``."""
-    said = [each.effect.value if each.effect else "", plans.about(each, plan, now, zone)]
+    said = [each.effect.value if each.effect else "", plans.about(each, now, zone)]
     told = "; ".join(text for text in said if text)
     return f"{plans.called(each, plan)}: {told}" if told else plans.called(each, plan)

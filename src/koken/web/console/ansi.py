@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from koken.web.logtext import unsteering
+
 COLOURS = re.compile(r"\x1b\[([0-9;:]*)m")
-STEERING = re.compile(
-    r"\x1b\[[0-9;:?<=>]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
-)
-CONTROLS = {code: None for code in (*range(32), *range(0x7F, 0xA0)) if code != ord("\t")}
 NAMED = {1: "b", 2: "dim", 3: "i", 4: "u", 7: "inv", 9: "s"}
 ENDS = {22: ("b", "dim"), 23: ("i",), 24: ("u",), 27: ("inv",), 29: ("s",)}
 CUBE = (0, 95, 135, 175, 215, 255)
@@ -23,7 +21,7 @@ def pieces(text: str) -> list[Piece]:
     found: list[Piece] = []
     style: dict[str, str] = {}
     for shown, codes in parts(text):
-        clean = STEERING.sub("", shown).translate(CONTROLS)
+        clean = unsteering(shown)
         if clean:
             found.append((" ".join(style[kind] for kind in sorted(style)), clean))
         if codes is not None:

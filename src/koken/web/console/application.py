@@ -32,6 +32,7 @@ from koken.web.console import (
     startpage,
     workers,
     workspaces,
+    zone,
 )
 from koken.web.house import House
 
@@ -41,7 +42,11 @@ STATIC = Path(__file__).parent / "static"
 def console(house: House) -> FastAPI:
     """The application that is mounted at ``/``."""
     pages = FastAPI(
-        openapi_url=None, docs_url=None, redoc_url=None, dependencies=[Depends(live.see)]
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        dependencies=[Depends(live.see)],
     )
     pages.include_router(signin.router)
     pages.include_router(account.router)
@@ -65,6 +70,7 @@ def console(house: House) -> FastAPI:
     pages.include_router(locks.router)
     pages.include_router(events.router)
     pages.include_router(workspaces.router)
+    pages.include_router(zone.router)
     pages.include_router(access.router)
     pages.include_router(accessacts.router)
     errors.install(pages)

@@ -13,37 +13,51 @@ from koken.engine import bulk as engine
 from koken.errors import InvalidArguments
 from koken.model.bulk import Bulk, BulkVerb
 from koken.model.duration import in_words
-from koken.views import bulks, marks, words
+from koken.model.states import State
+from koken.views import bulks, marks, runwords, words
 from koken.views.bulks import FORESEEN
 from koken.views.marks import Mark
 from koken.views.query import LARGEST_ID
-from koken.web.access.door import Operating, Reading
+from koken.web.access.door import Operating, OperatingInSight, Reading
 from koken.web.console import forms
-from koken.web.console.pages import page
-from koken.web.numbers import number_of
+from koken.web.console.once import Once
+from koken.web.console.pages import page, runs_where
+from koken.web.numbers import number_in_path
+from koken.web.visit import Visit
 
-router = APIRouter()
+router = APIRouter(route_class=Once)
 PAGE = 50
 REASONS = 10
 """Reasons that are told one by one."""
 RATES = ("1/s", "5/s", "20/s", "100/s", "60/m", "600/h")
-DONE = {"retry": "retried", "cancel": "cancelled", "skip": "skipped"}
+DONE = {
+    "retry": "retried",
+    "cancel": "cancelled",
+    "skip": "skipped",
+    "acknowledge": "acknowledged",
+}
 TOLD = {
     "retry": "Each goes on where it failed; what has succeeded stays. "
-    "It stops by itself when what it retries fails again.",
+    "It stops by itself once ten of them have ended, and more than half of the last twenty that "
+    "have failed again; fewer than ten are all retried.",
     "cancel": "Each ends for good, with all that is below it; what has begun is undone.",
     "skip": "The failed steps of each count as skipped, and the steps after them go on.",
+    "acknowledge": "Nothing runs; the failures count as seen, and schedules that waited for that "
+    "may go on.",
 }
 LOOKS = {
     "running": Mark("●", "running", "running"),
-    "paused": Mark("‖", "paused", "retry"),
+    "paused": marks.PAUSED,
     "stopped": Mark("⊘", "stopped", "cancelled"),
     "done": Mark("✓", "done", "succeeded"),
 }
+UNDER_WAY = Mark("●", "under way", "running")
+"""Each had its turn, and some go still."""
+IN_VAIN = Mark(State.FAILED.glyph, "failed again", "failed")
 MOVES = {
     "running": (("pause", "Pause"), ("stop", "Stop")),
-    "paused": (("resume", "Go on"), ("stop", "Stop")),
-    "stopped": (("resume", "Go on"),),
+    "paused": (("resume", "Resume"), ("stop", "Stop")),
+    "stopped": (("resume", "Resume"),),
     "done": (),
 }
 
@@ -57,6 +71,15 @@ class Shares:
     refused: float
 
 
+def mark_of(each: Bulk) -> Mark:
+    """How a bulk stands, with what has become of its runs since."""
+    if each.state != "done":
+        return LOOKS[each.state]
+    if each.failed_again:
+        return IN_VAIN
+    return UNDER_WAY if each.going and each.verb != "acknowledge" else LOOKS["done"]
+
+
 def shares(each: Bulk) -> Shares:
     """How far a bulk is."""
     whole = each.total or 1
@@ -66,14 +89,6 @@ def shares(each: Bulk) -> Shares:
         again=round(100 * each.failed_again / whole, 2),
         refused=round(100 * each.refused / whole, 2),
     )
-
-
-def speed(rate: float) -> str:
-    """Runs a second in the largest unit that makes them whole: ``2 a minute``."""
-    for unit, size in (("second", 1), ("minute", 60)):
-        if rate * size >= 1:
-            return f"{rate * size:.3g} a {unit}"
-    return f"{rate * 3600:.3g} an hour"
 
 
 @router.get("/bulks")
@@ -94,14 +109,18 @@ async def bulks_page(
         bulks=found[:PAGE],
         going=going,
         older=older,
-        looks=LOOKS,
+        mark_of=mark_of,
         done=DONE,
     )
 
 
 @router.get("/bulks/preview")
 async def preview_page(
-    request: Request, visit: Operating, q: str = "", verb: BulkVerb = "retry", rate: str = "5/s"
+    request: Request,
+    visit: Reading,
+    q: forms.Asked = "",
+    verb: BulkVerb = "retry",
+    rate: str = "5/s",
 ) -> HTMLResponse:
     """What a bulk would be about, and the form that begins it."""
     return await preview(request, visit, q, verb, rate)
@@ -109,7 +128,7 @@ async def preview_page(
 
 async def preview(
     request: Request,
-    visit: Operating,
+    visit: Visit,
     q: str,
     verb: BulkVerb,
     rate: str,
@@ -127,7 +146,6 @@ async def preview(
         status=422 if problem else 200,
         q=q,
         verb=verb,
-        verbs=get_args(BulkVerb),
         others=[
             (each, f"/bulks/preview?{urlencode({'verb': each, 'q': q})}")
             for each in get_args(BulkVerb)
@@ -144,14 +162,14 @@ async def preview(
         refused=seen.refusals.total(),
         foreseen=seen.looked,
         marked=marks.of_run,
-        stands=words.standing,
+        stands=runwords.standing,
     )
 
 
 @router.post("/bulks")
 async def begin(
     request: Request,
-    visit: Operating,
+    visit: OperatingInSight,
     verb: Annotated[BulkVerb, Form()],
     q: Annotated[str, Form(max_length=2000)],
     rate: Annotated[str, Form(max_length=20)] = "5/s",
@@ -169,9 +187,9 @@ async def begin(
 @router.get("/bulks/{bulk}")
 async def bulk_page(request: Request, visit: Reading, bulk: str) -> HTMLResponse:
     """How far a bulk is."""
-    found = await visit.client.bulk(number_of("bulk", bulk))
+    found = await visit.client.bulk(number_in_path("bulk", bulk))
     refusals = await bulks.refusals(visit.views, found.id) if found.refused else None
-    ended = found.state == "done"
+    ended = found.state == "done" and not found.going
     return page(
         request,
         visit,
@@ -179,12 +197,13 @@ async def bulk_page(request: Request, visit: Reading, bulk: str) -> HTMLResponse
         live="" if ended else "workspace",
         bulk=found,
         shares=shares(found),
-        mark=LOOKS[found.state],
+        mark=mark_of(found),
         moves=MOVES[found.state],
         done=DONE[found.verb],
         reasons=refusals.most_common(REASONS) if refusals else [],
         runs=f"/runs?{urlencode({'q': found.query})}",
-        speed=speed(found.rate),
+        members=runs_where(bulk=str(found.id)),
+        speed=words.rate(found.rate),
         remaining=in_words(max(found.left / found.rate, 1)) if found.left else "",
     )
 
@@ -200,6 +219,6 @@ async def moved(
         "stop": visit.client.stop_bulk,
     }
     found = await verbs[move](
-        number_of("bulk", bulk), reason=forms.reason(await request.form()) or ""
+        number_in_path("bulk", bulk), reason=forms.reason(await request.form()) or ""
     )
     return RedirectResponse(f"/bulks/{found.id}", status_code=303)

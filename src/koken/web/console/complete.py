@@ -21,5 +21,6 @@ async def complete(
     at: Annotated[int, Query(ge=0)] = 2000,
 ) -> JSONResponse:
     """What may stand at the place ``at`` of a query."""
-    found = await suggestions(visit.views, q, at, workspace=visit.workspace)
+    mask = visit.house.web.mask
+    found = await suggestions(visit.views, q, at, workspace=visit.workspace, mask=mask)
     return JSONResponse(asdict(found), headers={"Cache-Control": "no-store"})

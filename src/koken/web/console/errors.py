@@ -26,10 +26,11 @@ from koken.errors import (
     NotSignedIn,
     TooMany,
 )
-from koken.store.failures import concerns_data
+from koken.store.failures import concerns_value, sqlstate
 from koken.views import overview
 from koken.web.access import door
-from koken.web.console.pages import RAIL, exact, page, zone_of
+from koken.web.console.pages import RAIL, page, zone_of
+from koken.web.console.timetags import exact
 from koken.web.house import House
 from koken.web.masking import without_values
 from koken.web.visit import Visit
@@ -63,10 +64,10 @@ class Told:
 def install(pages: FastAPI) -> None:
     """Have every error of these pages answered by a page."""
     for kind in (KokenError, RequestValidationError, HTTPException, ClientDisconnect, Exception):
-        pages.add_exception_handler(kind, answer)
+        pages.add_exception_handler(kind, respond)
 
 
-async def answer(request: Request, error: Exception) -> Response:
+async def respond(request: Request, error: Exception) -> Response:
     """The page of an error."""
     if isinstance(error, NotSignedIn):
         return to_sign_in(request)
@@ -148,7 +149,8 @@ async def tell(request: Request, visit: Visit | None, error: Exception) -> Told:
                 links=back(request),
                 headers={"Retry-After": str(after)},
             )
-        case KokenError() if concerns_data(error):
+        case KokenError() if concerns_value(error):
+            logger.warning("%r: a value was refused (%s)", request.url.path, sqlstate(error))
             return Told(
                 status=422,
                 title="That does not fit, so nothing was done.",
@@ -156,6 +158,8 @@ async def tell(request: Request, visit: Visit | None, error: Exception) -> Told:
                 hints=["A character that no keyboard writes, such as NUL, may be among it."],
                 links=back(request),
             )
+        case KokenError() if error.status >= 500 and sqlstate(error):
+            return broken(request, error)
         case KokenError():
             return Told(
                 status=error.status,
@@ -238,7 +242,7 @@ def refused(request: Request, error: HTTPException) -> Told:
 def broken(request: Request, error: Exception) -> Told:
     """An error of ours; its number stands in the log as well."""
     number = secrets.token_hex(4)
-    logger.error("error %s at %s %s", number, request.method, request.url.path, exc_info=error)
+    logger.error("error %s at %s %r", number, request.method, request.url.path, exc_info=error)
     return Told(
         status=500,
         title="This page has an error.",
@@ -285,9 +289,7 @@ def near_pages(request: Request) -> list[tuple[str, str]]:
 async def near(request: Request, visit: Visit | None) -> list[tuple[str, str]]:
     """Things whose name is like the one that is not there, and the list where it would stand."""
     parts = request.url.path.strip("/").split("/")
-    lists: list[tuple[str, str]] = [
-        (place.path, place.name) for place in RAIL if place.path == f"/{parts[0]}"
-    ]
+    lists = [(each.path, each.name) for each in RAIL if each.path == f"/{parts[0]}"]
     if visit is None or parts[0] != "jobs" or len(parts) < 2:
         return lists
     try:

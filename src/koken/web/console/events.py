@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
@@ -11,8 +12,11 @@ from koken.errors import InvalidArguments
 from koken.views import eventquery, words
 from koken.views import events as views
 from koken.views.events import PlacedEvent
+from koken.views.query import asking
 from koken.web.access.door import Reading
-from koken.web.console.pages import page
+from koken.web.console.forms import Asked
+from koken.web.console.pages import page, zone_of
+from koken.web.console.timetags import in_zone
 from koken.web.shown import event_detail
 from koken.web.visit import Visit
 
@@ -21,10 +25,12 @@ PAGE = 100
 VERBS = ("pause", "resume", "cancel", "retry", "skip", "resolve", "backfill", "queue", "unlock")
 """Those by which people look most often."""
 LONGEST = 200
+OF_SCHEDULE = ("schedule", "name")
+"""What says which schedule something was done to: a link does."""
 
 
 @router.get("/events")
-async def events(request: Request, visit: Reading, q: str = "", before: str = "") -> HTMLResponse:
+async def events(request: Request, visit: Reading, q: Asked = "", before: str = "") -> HTMLResponse:
     """Those that match, the newest first."""
     problem, found = "", []
     end = int(before) if before.isascii() and before.isdecimal() and len(before) < 19 else None
@@ -34,7 +40,7 @@ async def events(request: Request, visit: Reading, q: str = "", before: str = ""
             workspace=visit.workspace,
             limit=PAGE + 1,
             before=end,
-            house=visit.hears_house,
+            common=visit.hears_common,
             **eventquery.parse(q),
         )
     except InvalidArguments as error:
@@ -52,22 +58,17 @@ async def events(request: Request, visit: Reading, q: str = "", before: str = ""
         before=before,
         problem=problem,
         verbs=VERBS,
-        detail=lambda event: detail(visit, event),
+        detail=lambda event: detail(visit, event, zone_of(request)),
         more=f"/events?{more}" if more else "",
-        by=lambda word, value: f"/events?{urlencode({'q': f'{word}:{quoted(value)}'})}",
+        by=lambda word, value: f"/events?{urlencode({'q': asking(**{word: value})})}",
     )
 
 
-def quoted(value: str) -> str:
-    """A value as the query takes it."""
-    return f'"{value}"' if " " in value else value
-
-
-def detail(visit: Visit, event: PlacedEvent) -> str:
+def detail(visit: Visit, event: PlacedEvent, zone: tzinfo) -> str:
     """What else is known of it, in a line."""
     told = " ".join(
-        f"{name}={words.brief(value)}"
-        for name, value in event_detail(visit, event).items()
-        if value is not None
+        f"{name}={words.rate(value) if name == 'rate' else words.brief(value)}"
+        for name, value in in_zone(event_detail(visit, event), zone).items()
+        if value is not None and not (name in OF_SCHEDULE and "schedule" in event.detail)
     )
     return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"

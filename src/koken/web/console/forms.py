@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
+
+from fastapi import Query
 
 from koken.errors import InvalidArguments
 
+Asked = Annotated[str, Query(max_length=2000)]
+"""A query that somebody has typed."""
 LONGEST_REASON = 2000
 """Characters; the fields of pages take no more either."""
 

@@ -13,11 +13,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from koken.engine import schedules as told_schedules
 from koken.model import zones
+from koken.model.hiding import masked
 from koken.model.instants import with_offset
 from koken.model.plain import stamp
 from koken.model.schedule import Schedule
 from koken.model.steps import StepSpec
-from koken.views import catalog, versions
+from koken.views import catalog, clocks, versions
+from koken.views import ticks as due
 from koken.views.agenda import verdict
 from koken.views.catalog import ScheduleRow
 from koken.views.durations import durations
@@ -26,16 +28,20 @@ from koken.views.jobfacts import JobFacts, declared, job_facts
 from koken.views.pastdays import past_days
 from koken.views.strips import strips
 from koken.views.upcoming import dues
+from koken.views.versions import Difference
 from koken.web.access.door import Operating, Reading
 from koken.web.console import forms, jobpictures, jobwords, runbook
 from koken.web.console.jobwords import times
+from koken.web.console.once import Once
 from koken.web.console.pages import page, zone_of
 from koken.web.console.rungraph import pictured
-from koken.web.masking import MASK, given, masked, secret, spelled
+from koken.web.console.schedules import own_clock
+from koken.web.console.timetags import Times
 from koken.web.pictures import picture
+from koken.web.specs import differences
 from koken.web.visit import Visit
 
-router = APIRouter()
+router = APIRouter(route_class=Once)
 LATEST = 50
 NEXT = 3
 MOST_TICKS = 50
@@ -83,10 +89,11 @@ async def job(request: Request, visit: Reading, name: str) -> HTMLResponse:
         live=f"workspace:{visit.workspace}",
         tab="",
         facts=facts,
-        opening=jobwords.opening(facts, rows, strip[-20:], now),
-        schedules=[planned(row, texts.get(row.id), now, zone, visit) for row in rows],
-        paused=[row for row in rows if row.paused_at is not None],
-        going=[row for row in rows if row.paused_at is None],
+        opening=jobwords.opening(facts, rows, strip[-20:], lengths.median, Times(now, zone)),
+        schedules=[planned(row, texts.get(row.id), now, zone, visit, facts) for row in rows],
+        paused=any(row.paused_at is not None for row in rows),
+        after_pause=jobwords.after_pause([row for row in rows if row.paused_at is not None]),
+        going=any(row.paused_at is None for row in rows),
         overlap=jobwords.overlap(facts.spec["overlap"], scheduled=bool(rows)),
         overlap_key=facts.spec["overlap_key"],
         rules=jobwords.rules(facts.spec),
@@ -97,35 +104,40 @@ async def job(request: Request, visit: Reading, name: str) -> HTMLResponse:
         lengths=lengths,
         lengths_chart=jobpictures.lengths_chart(lengths, zone) if lengths.runs else "",
         memory_chart=jobpictures.memory_chart(lengths, zone) if sized else "",
-        size=jobpictures.size,
         days=days,
         calendar=jobpictures.calendar(name, days),
         latest_days=[each for each in reversed(days) if each.total][:14],
         day_told=jobpictures.day_told,
         day_link=lambda day: jobpictures.day_link(name, day),
         steps=len(facts.spec["steps"]),
-        graph=pictured(graph_of(facts), request.query_params, nowhere)
+        graph=pictured(graph_of(facts), request.url.path, request.query_params, nowhere)
         if facts.spec["steps"]
         else None,
     )
 
 
 def planned(
-    row: ScheduleRow, schedule: Schedule | None, now: datetime, zone: tzinfo, visit: Visit
+    row: ScheduleRow,
+    schedule: Schedule | None,
+    now: datetime,
+    zone: tzinfo,
+    visit: Visit,
+    facts: JobFacts,
 ) -> Planned:
     """A schedule with its next times in two zones."""
     own = zones.named(row.timezone)
     args: Mapping[str, Any] = schedule.args if schedule else {}
+    following: list[datetime] = []
+    if schedule and not row.problem:
+        following = [due.at for due in islice(dues(row.id, schedule, now), NEXT)]
+    shape = f"%a %-d %b {clocks.clock_shape(*following)}"
     return Planned(
         row=row,
         next=[
-            (f"{at.astimezone(own):%a %-d %b %H:%M}", f"{at.astimezone(zone):%a %-d %b %H:%M}", at)
-            for due in islice(dues(row.id, schedule, now), NEXT)
-            for at in [due.at]
-        ]
-        if schedule and not row.problem
-        else [],
-        args=masked(args, visit.house.web.mask),
+            (f"{at.astimezone(own):{shape}}", f"{at.astimezone(zone):{shape}}", at)
+            for at in following
+        ],
+        args=masked(args, visit.house.web.mask, facts.parameters),
         catchup=jobwords.catchup(row.catchup, schedule.catchup_limit if schedule else 0),
     )
 
@@ -153,10 +165,10 @@ def graph_of(facts: JobFacts) -> Graph:
 async def ticks(request: Request, visit: Reading, name: str, before: str = "") -> HTMLResponse:
     """The due times of a job's schedules, and what came of each."""
     facts = await facts_of(visit, name)
-    found = await catalog.ticks(
+    found = await due.ticks(
         visit.views,
-        name,
         workspace=visit.workspace,
+        job=name,
         limit=MOST_TICKS,
         before=with_offset(before, "before") if before else None,
     )
@@ -170,6 +182,7 @@ async def ticks(request: Request, visit: Reading, name: str, before: str = "") -
         ticks=found,
         before=before,
         several=len({row.schedule for row in found}) > 1,
+        own=own_clock,
         following=following,
         verdict=verdict,
         times=times,
@@ -188,14 +201,13 @@ async def compare(
     numbers = [each.number for each in known]
     later = new if new is not None else facts.version
     earlier = old if old is not None else max((n for n in numbers if n < later), default=None)
-    found = (
-        await versions.differences(
-            visit.views, name, workspace=visit.workspace, old=earlier, new=later
+    found: list[Difference] = []
+    if earlier is not None:
+        _, before = await versions.spec(
+            visit.views, name, workspace=visit.workspace, number=earlier
         )
-        if earlier is not None
-        else []
-    )
-    mask = visit.house.web.mask
+        _, after = await versions.spec(visit.views, name, workspace=visit.workspace, number=later)
+        found = differences(before, after, visit.house.web.mask)
     return page(
         request,
         visit,
@@ -205,18 +217,8 @@ async def compare(
         versions=known,
         old=earlier,
         new=later,
-        differences=[
-            (each, covered(each.path, each.before, mask), covered(each.path, each.after, mask))
-            for each in found
-        ],
+        differences=found,
     )
-
-
-def covered(path: str, value: Any, parts: tuple[str, ...]) -> Any:
-    """A value of a version, without secrets."""
-    names = [spelled(each) for each in parts]
-    hidden = given(value) and any(secret(key, names) for key in path.split("."))
-    return MASK if hidden else masked(value, parts)
 
 
 @router.post("/jobs/{name}/pause")

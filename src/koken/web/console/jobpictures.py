@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, tzinfo
 from math import ceil
-from urllib.parse import quote
 
 from markupsafe import Markup
 
 from koken.model.duration import in_words
 from koken.model.states import State
-from koken.views import words
+from koken.views import clocks, words
 from koken.views.durations import Durations, Taken
 from koken.views.pastdays import MOST, Day
 from koken.views.strips import Outcome, Strip
 from koken.web.console.jobwords import told
+from koken.web.console.pages import runs_where
 
 CELL, GAP = 7, 2
 """Width of an outcome in a list's strip, and what is free beside it."""
@@ -74,7 +74,7 @@ def column(each: Outcome, place: int, longest: float, now: datetime) -> Markup:
     """One run in a strip; its height goes by the root, so that short ones can be seen."""
     height = max(4.0, TALL * ((each.seconds or 0.0) / longest) ** 0.5)
     length = "" if each.seconds is None else f", took {in_words(each.seconds)}"
-    at = words.ago(each.ended_at or each.created_at, now)
+    at = clocks.ago(each.ended_at or each.created_at, now)
     title = f"run {each.id} {each.mark.word} {at}{length}"
     x = place * (BAR + GAP)
     return Markup(
@@ -97,15 +97,6 @@ def column(each: Outcome, place: int, longest: float, now: datetime) -> Markup:
     )
 
 
-def size(number: float) -> str:
-    """Bytes as people read them: ``412 MiB``."""
-    for unit in ("B", "KiB", "MiB"):
-        if number < 1000:
-            return f"{number:.0f} {unit}"
-        number /= 1024
-    return f"{number:.1f} GiB"
-
-
 def lengths_chart(found: Durations, zone: tzinfo) -> Markup:
     """How long runs took, over time."""
     return chart(
@@ -126,7 +117,7 @@ def memory_chart(found: Durations, zone: tzinfo) -> Markup:
         runs,
         lambda each: float(each.peak_bytes or 0),
         SIZES,
-        size,
+        words.size,
         (found.median_bytes, found.p95_bytes),
         zone,
         f"how much memory the last {words.counted(len(runs), 'run')} took",
@@ -260,5 +251,5 @@ def day_named(day: date) -> str:
 
 def day_link(job: str, day: Day) -> str:
     """Where the runs of a day are listed."""
-    query = f"job:{job} since:{day.since:%Y-%m-%dT%H:%M:%SZ} until:{day.until:%Y-%m-%dT%H:%M:%SZ}"
-    return f"/runs?q={quote(query)}"
+    shape = "%Y-%m-%dT%H:%M:%SZ"
+    return runs_where(job=job, since=f"{day.since:{shape}}", until=f"{day.until:{shape}}")

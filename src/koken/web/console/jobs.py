@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,21 +16,22 @@ from koken.model.states import State
 from koken.views import words
 from koken.views.jobfacts import job_facts
 from koken.views.joblines import Health, JobPage, job_page
+from koken.views.query import having, says, without
 from koken.views.strips import strips
 from koken.web.access.door import Reading
-from koken.web.console.forms import text
+from koken.web.console.forms import Asked, text
 from koken.web.console.jobpictures import small_strip
 from koken.web.console.jobwords import HEALTH, health
-from koken.web.console.pages import page
+from koken.web.console.pages import page, zone_of
+from koken.web.console.timetags import Times
 
 router = APIRouter()
 MOST_TAGS = 24
-WORDS = re.compile(r'(?:"[^"]*"?|[^\s"])+')
-"""What a query is made of: words, with what stands in quotes as a part of one."""
 LOOKS: Mapping[Health, tuple[str, str]] = {
     Health.FAILING: ("failed", State.FAILED.glyph),
-    Health.LATE: ("retry", "◔"),
-    Health.PAUSED: ("waiting", "‖"),
+    Health.LATE: ("retry", "◷"),
+    Health.OPEN: ("failed", State.FAILED.glyph),
+    Health.PAUSED: ("retry", "‖"),
     Health.ACKNOWLEDGED: ("acknowledged", State.FAILED.glyph),
     Health.NEW: ("idle", "·"),
     Health.HEALTHY: ("succeeded", "✓"),
@@ -40,7 +40,7 @@ LOOKS: Mapping[Health, tuple[str, str]] = {
 
 
 @router.get("/jobs")
-async def jobs(request: Request, visit: Reading, q: str = "", after: str = "") -> HTMLResponse:
+async def jobs(request: Request, visit: Reading, q: Asked = "", after: str = "") -> HTMLResponse:
     """All jobs that match."""
     problem = ""
     found = None
@@ -72,11 +72,11 @@ async def jobs(request: Request, visit: Reading, q: str = "", after: str = "") -
         tags=list(found.tags.items())[:MOST_TAGS] if found else [],
         looks=LOOKS,
         told=HEALTH,
-        health=lambda line: health(line, datetime.now(UTC)),
+        health=lambda line: health(line, Times(datetime.now(UTC), zone_of(request))),
         strip=small_strip,
         link=lambda query, **rest: link(query, **rest),
         toggled=lambda word, value: toggled(q, word, value),
-        chosen=lambda word, value: asked_for(word, value) in WORDS.findall(q),
+        chosen=lambda word, value: says(q, word, value),
     )
 
 
@@ -110,18 +110,10 @@ def link(query: str, **rest: str) -> str:
 
 
 def toggled(query: str, word: str, value: str) -> str:
-    """A query with a word in it, or without it where it has it."""
-    asked = asked_for(word, value)
-    parts = WORDS.findall(query)
-    if asked in parts:
-        return " ".join(part for part in parts if part != asked)
-    kept = [part for part in parts if word != "state" or not part.startswith("state:")]
-    return " ".join([*kept, asked])
-
-
-def asked_for(word: str, value: str) -> str:
-    """A word of a query."""
-    return f'{word}:"{value}"' if " " in value else f"{word}:{value}"
+    """A query with a word in it, or without it where it has it; a job has one state."""
+    if says(query, word, value):
+        return without(query, word, value)
+    return having(without(query, word) if word == "state" else query, word, value)
 
 
 def sentence(found: JobPage, query: str) -> str:
@@ -135,6 +127,7 @@ def sentence(found: JobPage, query: str) -> str:
         for each, word in (
             (Health.FAILING, "failing"),
             (Health.LATE, "late"),
+            (Health.OPEN, "with open failures"),
             (Health.PAUSED, "paused"),
         )
         if found.health.get(each)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
+
+from markupsafe import Markup
 
 from koken.model.duration import in_words
 from koken.model.firing import MOST_COUNTED
 from koken.model.policy import Overlap
 from koken.model.schedule import Catchup
 from koken.model.states import State
-from koken.views import words
+from koken.views import marks, words
 from koken.views.catalog import ScheduleRow
 from koken.views.cause import listed
 from koken.views.jobfacts import JobFacts
 from koken.views.joblines import Health, JobLine
 from koken.views.strips import Strip, failing_since
+from koken.web.console.timetags import Times
 
 OVERLAP = {
     Overlap.ALLOW: "A run starts even while another one goes.",
@@ -70,46 +71,64 @@ EFFECT = {
     "once": "once: what it does outside is told apart by a key",
     "unsafe": "unsafe: running it again may repeat what it did outside",
 }
+GOING = ("running", "cancelling", "compensating")
+"""Looks of runs at work."""
 HEALTH = {
     Health.FAILING: "failing",
     Health.LATE: "late",
+    Health.OPEN: "open failures",
     Health.PAUSED: "paused",
-    Health.ACKNOWLEDGED: "failed, seen to",
+    Health.ACKNOWLEDGED: "failed, acknowledged",
     Health.NEW: "no end yet",
     Health.HEALTHY: "healthy",
 }
 
 
-def opening(facts: JobFacts, schedules: Sequence[ScheduleRow], strip: Strip, now: datetime) -> str:
-    """The sentence of a job's page, without its name: when it runs, and how it has gone."""
+def opening(
+    facts: JobFacts,
+    schedules: Sequence[ScheduleRow],
+    strip: Strip,
+    rule: float | None,
+    times: Times,
+) -> Markup:
+    """The sentence of a job's page, without its name: when it runs, and how it has gone.
+
+    ``rule``: the seconds that it takes as a rule, where that can be said.
+    """
     if facts.retired_at is not None:
-        first = f"was retired {words.ago(facts.retired_at, now)}: no program declares it any more"
+        text = Markup("was retired {}: no program declares it any more")
+        first = text.format(times.ago(facts.retired_at))
     else:
-        first = runs_when(schedules, now)
-    return f"{first}; {past(strip, now)}."
+        first = runs_when(schedules, times)
+    return Markup("{}; {}.").format(first, past(strip, rule, times))
 
 
-def runs_when(schedules: Sequence[ScheduleRow], now: datetime) -> str:
+def runs_when(schedules: Sequence[ScheduleRow], times: Times) -> Markup:
     """When a job runs: ``runs at 02:00 every day, Europe/Berlin, next in 3 h``."""
     if not schedules:
-        return "runs when somebody or something starts it"
+        return Markup("runs when somebody or something starts it")
     bad = next((row for row in schedules if row.problem), None)
     if bad is not None:
-        return f"cannot fire: {words.plain(bad.problem or '')}"
+        return Markup("cannot fire: {}").format(words.plain(bad.problem or ""))
     going = [row for row in schedules if row.paused_at is None]
     if not going:
         row = schedules[0]
-        return f"has been paused by {row.paused_by} {words.so_long(row.paused_at, now)}"
+        text = Markup("has been paused by {} {}")
+        return text.format(row.paused_by, times.so_long(row.paused_at))
     first = min((row.next_at for row in going if row.next_at), default=None)
     if first is None:
-        following = "and is due never again"
-    elif (now - first).total_seconds() > 60:
-        following = f"and is late: it was due {words.ago(first, now)}"
+        following = Markup("and is due never again")
+    elif (times.now - first).total_seconds() > 60:
+        following = Markup("and is late: it was due {}").format(times.ago(first))
     else:
-        following = f"next {words.due(first, now)}"
+        following = times.due(first, "next")
     if len(schedules) == 1:
-        return f"runs {small(schedules[0].words)}, {following}"
-    return f"runs by {words.counted(len(schedules), 'schedule')}, {following}"
+        return Markup("runs {}, {}").format(small(schedules[0].words), following)
+    many = words.counted(len(schedules), "schedule")
+    paused = len(schedules) - len(going)
+    if paused:
+        many += f", of which {paused} {'is' if paused == 1 else 'are'} paused"
+    return Markup("runs by {}, {}").format(many, following)
 
 
 def small(text: str) -> str:
@@ -117,8 +136,8 @@ def small(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def past(strip: Strip, now: datetime) -> str:
-    """How the latest runs have gone."""
+def past(strip: Strip, rule: float | None, times: Times) -> str:
+    """How the latest runs have gone, and how long one takes as a rule."""
     if not strip:
         return "it has never run"
     ended = [each for each in strip if each.state in (State.SUCCEEDED, State.FAILED)]
@@ -127,26 +146,26 @@ def past(strip: Strip, now: datetime) -> str:
     if first is not None:
         streak = [each for each in strip if each.bad and each.id >= first.id]
         if len(streak) == 1:
-            return f"its last run failed {words.ago(first.ended_at, now)}{going}"
-        since = words.ago(first.ended_at, now)
-        return f"its last {len(streak)} runs failed, the first of them {since}{going}"
+            return Markup("its last run failed {}{}").format(times.ago(first.ended_at), going)
+        text = Markup("its last {} runs failed, the first of them {}{}")
+        return text.format(len(streak), times.ago(first.ended_at), going)
     if not ended:
         return f"none of its latest runs has got to an end{going}"
-    length = took(strip)
     if len(ended) == 1:
-        return f"its only run {ended[0].state}{f' and took {length}' if length else ''}{going}"
+        (only,) = ended
+        length = f" and took {in_words(only.seconds)}" if only.seconds is not None else ""
+        return f"its only run {only.state}{length}{going}"
+    takes = f"; one takes {in_words(rule)} as a rule" if rule is not None else ""
     counts = Counter(each.state for each in strip if each.state.ended)
     if set(counts) == {State.SUCCEEDED}:
-        told = f"the last {len(ended)} runs all succeeded"
-        return f"{told}{f' and take {length}' if length else ''}{going}"
+        return f"the last {len(ended)} runs all succeeded{takes}{going}"
     bad = [f"{number} {state}" for state, number in counts.items() if state is not State.SUCCEEDED]
-    told = f"of the last {sum(counts.values())} runs {listed(bad)}"
-    return f"{told}{f'; they take {length}' if length else ''}{going}"
+    return f"of the last {sum(counts.values())} runs {listed(bad)}{takes}{going}"
 
 
 def unended(strip: Strip) -> str:
     """What of a strip is at work, and what is not yet."""
-    going = sum(each.state is State.RUNNING or each.mark.look == "running" for each in strip)
+    going = sum(each.mark.look in GOING for each in strip)
     waiting = sum(not each.state.ended for each in strip) - going
     parts = [
         f"{number} {one if number == 1 else many}"
@@ -156,23 +175,15 @@ def unended(strip: Strip) -> str:
     return f"; now {' and '.join(parts)}" if parts else ""
 
 
-def took(strip: Strip) -> str:
-    """How long the successes of a strip take, as a rule."""
-    lengths = [
-        each.seconds for each in strip if each.state is State.SUCCEEDED and each.seconds is not None
-    ]
-    return in_words(statistics.median(lengths)) if lengths else ""
-
-
-def health(line: JobLine, now: datetime) -> str:
+def health(line: JobLine, times: Times) -> str:
     """A job's health in words: ``failing for 3 h``."""
     if line.health is Health.FAILING:
         first = failing_since(line.strip)
-        return f"failing {words.so_long(first.ended_at, now)}" if first else "failing"
+        return Markup("failing {}").format(times.so_long(first.ended_at)) if first else "failing"
     if line.health is Health.NEW and not line.strip:
         return "never ran"
-    if line.health is Health.LATE and line.next_at is not None and line.next_at < now:
-        return f"late, was due {words.ago(line.next_at, now)}"
+    if line.health is Health.LATE and line.next_at is not None and line.next_at < times.now:
+        return Markup("late, was due {}").format(times.ago(line.next_at))
     return HEALTH[line.health]
 
 
@@ -180,9 +191,8 @@ def told(strip: Strip) -> str:
     """A strip as text: ``the last 20 runs: 18 succeeded, 2 failed``."""
     if not strip:
         return "no runs yet"
-    counts = Counter(each.state for each in strip)
-    parts = ", ".join(f"{number} {state}" for state, number in counts.most_common())
-    return f"the last {words.counted(len(strip), 'run')}: {parts}"
+    how = marks.tally(each.mark for each in strip)
+    return f"the last {words.counted(len(strip), 'run')}: {how}"
 
 
 def overlap(rule: str | None, *, scheduled: bool) -> str:
@@ -195,6 +205,18 @@ def overlap(rule: str | None, *, scheduled: bool) -> str:
 def catchup(rule: str, limit: int) -> str:
     """What becomes of due times that nobody fired."""
     return CATCHUP[Catchup(rule)].format(limit=f"{limit:,}")
+
+
+def after_pause(paused: Sequence[ScheduleRow]) -> str:
+    """What becomes of the due times of a pause, when a job's schedules are resumed."""
+    rules = {Catchup(row.catchup) for row in paused}
+    if rules == {Catchup.ALL}:
+        return "What fell due meanwhile is made up for: each time by a run of its own."
+    if rules == {Catchup.COALESCE}:
+        return "What fell due meanwhile is made up for: one run stands for all of it."
+    if rules & {Catchup.ALL, Catchup.COALESCE}:
+        return "What fell due meanwhile is made up for as each schedule says."
+    return "What fell due meanwhile is recorded as skipped; the next time counts."
 
 
 def times(count: int) -> str:

@@ -15,7 +15,7 @@ from koken.views import runs
 from koken.views.query import is_id
 from koken.web.access import door
 from koken.web.access.door import Someone
-from koken.web.live.stream import COMMENT, Live, event, last_seen, reading
+from koken.web.live.stream import COMMENT, Live, frame, last_seen, reading
 from koken.web.live.topics import OfLog, OfRun, OfWorkspace, Topic
 from koken.web.visit import Visit
 
@@ -42,13 +42,13 @@ async def live(request: Request, visit: Someone, topic: str = WORKSPACE) -> Resp
                 yield COMMENT
                 continue
             if version != known:
-                yield event("changed", version, version)
+                yield frame("changed", version, version)
             known = version
             if run_id is not None and await is_over(visit.views, run_id):
                 last = await visit.house.hub.look_now(of)
                 if last != known:
-                    yield event("changed", last, last)
-                yield event("over", last, last)
+                    yield frame("changed", last, last)
+                yield frame("over", last, last)
                 return
 
     return Live(request, of, tell, may=reading(there.workspace))

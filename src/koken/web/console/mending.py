@@ -18,20 +18,23 @@ from koken.views import openquestions
 from koken.views.query import is_id
 from koken.views.steps import steps
 from koken.web.access.door import Someone
-from koken.web.acting import RIGHTS, cancel
+from koken.web.acting import RIGHT_OF
 from koken.web.console import run as pages
 from koken.web.console.acts import VERBS, Given, tell, wanted
 from koken.web.console.forms import reason, text
+from koken.web.console.once import Once
 from koken.web.console.pages import page, zone_of
+from koken.web.masking import refuse_mask, refuse_masks, without_values
 from koken.web.visit import Visit
 
-router = APIRouter()
+router = APIRouter(route_class=Once)
 
 
 @router.get("/runs/{number}/plan/{verb}")
 async def plan(request: Request, number: str, verb: str, visit: Someone) -> Response:
     """The plan of a verb, as a page of its own or for a place in the page of the run."""
-    there, run = await numbered(visit, number, needed(verb, VERBS))
+    needed(verb, VERBS)
+    there, run = await numbered(visit, number, Right.READ)
     told = await tell(
         there,
         run,
@@ -54,6 +57,8 @@ async def act(request: Request, number: str, verb: str, visit: Someone) -> Respo
         if error.status not in (404, 409, 422):
             raise
         back, shown = await visit.run(str(back_to(form, run)))
+        if isinstance(error, InvalidArguments):
+            error = without_values(error, there.house.web.mask)
         return await pages.shown(request, back, shown, problem=error)
     leads = after.id if verb in ("rerun", "fork") else back_to(form, run)
     return RedirectResponse(f"/runs/{leads}?did={verb}", status_code=303)
@@ -73,7 +78,7 @@ def needed(verb: str, known: tuple[str, ...]) -> Right:
     """The right that a verb takes. Raises ``NotFound``."""
     if verb not in known:
         raise NotFound(f"there is nothing called {verb!r} that can be done with a run")
-    return RIGHTS[verb]
+    return RIGHT_OF[verb]
 
 
 def back_to(form: FormData, run: Run[Any]) -> int:
@@ -101,9 +106,10 @@ async def carried(visit: Visit, run: Run[Any], verb: str, form: FormData) -> Run
         return await answered(visit, run, form)
     if verb == "signal":
         value = json_or_text(text(form, "value") or "null")
+        refuse_mask("value", value, visit.house.web.mask)
         return await client.signal(run, text(form, "name"), value)
     if verb == "cancel":
-        return await cancel(visit, run, said.reason)
+        return await client.cancel(run, reason=said.reason)
     if verb == "acknowledge":
         return await client.acknowledge(run, reason=said.reason)
     does = {
@@ -114,6 +120,8 @@ async def carried(visit: Visit, run: Run[Any], verb: str, form: FormData) -> Run
         "fork": client.fork,
     }[verb]
     more = wanted(said, verb, run)
+    refuse_masks(more.get("args"), visit.house.web.mask, run.veil)
+    refuse_mask("result", more.get("result"), visit.house.web.mask)
     found: Run[Any] = await does(run, **more, reason=said.reason, force=said.force)  # type: ignore[operator]
     return found
 
@@ -125,5 +133,6 @@ async def answered(visit: Visit, run: Run[Any], form: FormData) -> Run[Any]:
         raise InvalidArguments("an answer names its question and has a value. Nothing was sent.")
     open_ = await openquestions.questions_of(visit.views, [run.id])
     asked = [each for each in open_ if each.key == key]
+    refuse_mask("value", value, visit.house.web.mask)
     literal = bool(asked) and asked[0].schema.get("type") == "string"
     return await visit.client.answer(run, key, value if literal else json_or_text(value))

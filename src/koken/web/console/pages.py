@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fastapi import Request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
-from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from koken.model.duration import in_words
 from koken.model.rights import Right
-from koken.model.run import Run
-from koken.views import words
+from koken.views import clocks, marks, runwords, words
+from koken.views.query import asking
+from koken.views.standings import Standing
 from koken.web.console.live import SEEN
+from koken.web.console.once import fresh
+from koken.web.console.timetags import Times, clock, exact, length
 from koken.web.visit import Visit
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -59,57 +61,31 @@ def zone_of(request: Request) -> tzinfo:
         return UTC
 
 
-def exact(instant: datetime, zone: tzinfo) -> str:
-    """An instant to the second, with its zone: ``2026-11-30 20:00:00 CET``."""
-    return f"{instant.astimezone(zone):%Y-%m-%d %H:%M:%S %Z}"
+def zone_form(request: Request, at: str) -> str:
+    """Where the zone is chosen, and the way back from there; ``at`` as for a page."""
+    asked = request.url
+    back = f"{asked.path}?{asked.query}" if asked.query else asked.path
+    return f"/zone?{urlencode({'back': back if request.method == 'GET' else at})}"
 
 
-def ago(instant: datetime | None, now: datetime, zone: tzinfo) -> Markup:
-    """An instant as people say it, exact in its title; a script keeps it true."""
-    if instant is None:
-        return Markup("–")
-    return Markup('<time datetime="{}" title="{}" data-ago>{}</time>').format(
-        instant.isoformat(), exact(instant, zone), words.due(instant, now)
-    )
+def shape_of(*instants: datetime) -> str:
+    """How due times are written together: with seconds where they matter."""
+    return f"%a %Y-%m-%d {clocks.clock_shape(*instants)}"
 
 
-def so_long(instant: datetime | None, now: datetime, zone: tzinfo) -> Markup:
-    """For how long something has been so, as people say it, exact in its title; kept true too."""
-    if instant is None:
-        return Markup("–")
-    return Markup('<time datetime="{}" title="{}" data-so-long>{}</time>').format(
-        instant.isoformat(), exact(instant, zone), words.so_long(instant, now)
-    )
+def hour_of(instant: datetime, zone: tzinfo) -> datetime:
+    """When the hour began in which an instant is, by a clock in ``zone``.
+
+    An instant and not a time of day: where clocks are set back two hours are called the same.
+    """
+    local = instant.astimezone(zone)
+    into = timedelta(minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
+    return instant.astimezone(UTC) - into
 
 
-def clock(instant: datetime | None, zone: tzinfo, shape: str = "%H:%M:%S") -> Markup:
-    """An instant in the reader's zone, exact in its title."""
-    if instant is None:
-        return Markup("–")
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(
-        instant.isoformat(), exact(instant, zone), f"{instant.astimezone(zone):{shape}}"
-    )
-
-
-def lasting(seconds: float, now: datetime, zone: tzinfo) -> Markup:
-    """How long something goes by now, when it began in its title; a script counts on."""
-    began = now - timedelta(seconds=seconds)
-    return Markup('<time datetime="{}" title="since {}" data-since>{}</time>').format(
-        began.isoformat(), exact(began, zone), length(seconds)
-    )
-
-
-def took(run: Run[Any], now: datetime, zone: tzinfo) -> str:
-    """How long a run was at work, or is by now."""
-    told, began = words.took(run, now), words.begun(run)
-    if run.ended_at is not None or began is None or told == "–":
-        return told
-    return lasting((now - began).total_seconds(), now, zone)
-
-
-def length(seconds: float | None) -> str:
-    """Seconds in words: ``1 h 4 min``."""
-    return "–" if seconds is None else in_words(max(seconds, 0.0))
+def runs_where(**asked: str | Sequence[str]) -> str:
+    """The address of the runs that a query finds: a value for each word, or alternatives."""
+    return f"/runs?{urlencode({'q': asking(**asked)})}"
 
 
 environment = Environment(
@@ -126,8 +102,21 @@ environment.filters |= {
     "counted": words.counted,
     "dump": words.dump,
     "plain": words.plain,
+    "size": words.size,
 }
-environment.globals |= {"words": words, "RAIL": RAIL, "Right": Right}
+environment.globals |= {
+    "words": words,
+    "clocks": clocks,
+    "runwords": runwords,
+    "RAIL": RAIL,
+    "Right": Right,
+    "marks": marks,
+    "mark_of": lambda word: marks.of(Standing(word)),
+    "shape_of": shape_of,
+    "asking": asking,
+    "fresh": fresh,
+    "runs_where": runs_where,
+}
 
 
 def page(
@@ -136,31 +125,35 @@ def page(
     template: str,
     *,
     live: str = "",
+    at: str = "/",
     status: int = 200,
     headers: Mapping[str, str] | None = None,
     **values: Any,
 ) -> HTMLResponse:
     """A page. ``live`` is the topic whose change refreshes it, as ``/live`` takes it.
 
-    Templates have ``request``, ``visit``, ``now``, ``zone``, and the functions ``ago(instant)``,
-    ``so_long(instant)``, ``clock(instant, shape)``, ``lasting(seconds)`` and ``took(run)`` that
-    know these.
+    ``at`` is the address of a page that answers a form, where it can be had again. Templates have
+    ``request``, ``visit``, ``now``, ``zone``, and the functions ``ago(instant)``,
+    ``due(instant, verb, was)``, ``so_long(instant)``, ``clock(instant, shape)``,
+    ``lasting(seconds)`` and ``took(run)`` that know these.
     """
-    now = datetime.now(UTC)
-    zone = zone_of(request)
+    times = Times(datetime.now(UTC), zone_of(request))
     text = environment.get_template(template).render(
         request=request,
         visit=visit,
-        now=now,
-        zone=zone,
+        now=times.now,
+        zone=times.zone,
+        zone_form=zone_form(request, at),
         live=live,
+        at=at,
         live_seen=request.scope.get(SEEN, {}).get(live, ""),
-        ago=lambda instant: ago(instant, now, zone),
-        so_long=lambda instant: so_long(instant, now, zone),
-        clock=lambda instant, shape="%H:%M:%S": clock(instant, zone, shape),
-        lasting=lambda seconds: lasting(seconds, now, zone),
-        took=lambda run: took(run, now, zone),
-        exact=lambda instant: exact(instant, zone),
+        ago=times.ago,
+        due=times.due,
+        so_long=times.so_long,
+        clock=lambda instant, shape="%H:%M:%S": clock(instant, times.zone, shape),
+        lasting=times.lasting,
+        took=times.took,
+        exact=lambda instant: exact(instant, times.zone),
         **values,
     )
     return HTMLResponse(text, status_code=status, headers=dict(headers or {}))

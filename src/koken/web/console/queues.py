@@ -14,14 +14,16 @@ from koken.engine import queues as engine
 from koken.errors import InvalidArguments
 from koken.model.rights import Right
 from koken.views import floor, words
+from koken.views.cause import listed
 from koken.views.floor import QueueRow
 from koken.views.queuewaits import waits
 from koken.web.access.door import Operating, Reading
 from koken.web.console import forms
+from koken.web.console.once import Once
 from koken.web.console.pages import page
 from koken.web.queues import queue_named, rate_of
 
-router = APIRouter()
+router = APIRouter(route_class=Once)
 MOST = 2**31 - 1
 BAR = 120
 
@@ -40,7 +42,7 @@ async def queues(request: Request, visit: Reading) -> HTMLResponse:
         sentence=sentence(found),
         size=size,
         filled=filled,
-        rate=rate,
+        rate=words.rate,
         link=link,
     )
 
@@ -59,7 +61,7 @@ async def queue(request: Request, visit: Reading, name: str) -> HTMLResponse:
         may=visit.principal.everywhere(Right.OPERATE),
         size=size,
         filled=filled,
-        rate=rate,
+        rate=words.rate,
         link=link,
     )
 
@@ -112,19 +114,9 @@ def limit_of(text: str, row: QueueRow) -> int | EllipsisType | None:
 def rate_in(text: str, row: QueueRow) -> float | EllipsisType | None:
     """Starts a second as they were written; ``...`` where it is the rate there is."""
     text = text.strip()
-    if text == rate(row.rate):
+    if text == words.rate(row.rate):
         return ...
     return rate_of(text or None)
-
-
-def rate(starts: float | None) -> str:
-    """Starts a second as they are written: ``10/s``, ``30/m``, ``12/h``; empty for any number."""
-    if starts is None:
-        return ""
-    for unit, length in (("s", 1), ("m", 60)):
-        if starts * length >= 1:
-            return f"{starts * length:g}/{unit}"
-    return f"{starts * 3600:g}/h"
 
 
 def order(row: QueueRow) -> tuple[bool, bool, bool, str]:
@@ -163,8 +155,3 @@ def sentence(found: Sequence[QueueRow]) -> str:
     if unserved:
         parts.append(f"no worker serves {listed(unserved)}")
     return f"{words.counted(len(found), 'queue')}: {'; '.join(parts)}."
-
-
-def listed(names: Sequence[str]) -> str:
-    """Some names, and how many more."""
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

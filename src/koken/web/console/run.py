@@ -7,40 +7,66 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from koken.errors import KokenError, Refused
 from koken.model.fields import arranged
+from koken.model.hiding import Hider, masked
 from koken.model.plan import Plan
 from koken.model.rights import Right
 from koken.model.run import Run
 from koken.model.states import State
 from koken.model.steps import StepSpec
-from koken.views import belongings, events, marks, openquestions, relatives, runs, treelogs, words
+from koken.views import (
+    belongings,
+    events,
+    marks,
+    openquestions,
+    relatives,
+    retries,
+    runs,
+    runwords,
+    treelogs,
+    words,
+)
 from koken.views import timeline as times
 from koken.views.cause import Cause
 from koken.views.jobfacts import form_of_run
 from koken.views.openquestions import AwaitedRow, QuestionRow
 from koken.views.query import is_id
 from koken.views.reading import reading
+from koken.views.relatives import Relatives
+from koken.views.retries import Retried
 from koken.views.sentence import Piece, failures, sentence
-from koken.views.steps import StepRow, declared_in, rows_in, undone
+from koken.views.steprows import StepRow
+from koken.views.steps import declared_in, rows_in, undone
 from koken.views.why import why
 from koken.web.access.door import Someone
+from koken.web.console import kept
 from koken.web.console.acts import acts_of, done
+from koken.web.console.live import is_over
 from koken.web.console.pages import page, zone_of
 from koken.web.console.rungraph import picture
 from koken.web.console.runlog import log_of
 from koken.web.console.timeline import chart
-from koken.web.masking import masked, masked_text
-from koken.web.shown import event_detail
+from koken.web.console.timetags import in_zone
+from koken.web.masking import masked_text
+from koken.web.shown import event_detail, result_shown
 from koken.web.visit import Visit
 
 router = APIRouter()
-TABS = ("log", "steps", "attempts", "values", "checkpoints", "operation", "events")
+TABS = {
+    "log": "Log",
+    "steps": "Steps",
+    "attempts": "Attempts",
+    "values": "Input and result",
+    "checkpoints": "Checkpoints",
+    "operation": "Operation",
+    "events": "Events",
+}
 SAID = (
     "ended",
     "retry",
@@ -67,8 +93,12 @@ class Standing:
     causes: Sequence[Cause]
     questions: Sequence[QuestionRow]
     signals: Sequence[AwaitedRow]
+    undos: Sequence[StepRow]
+    """What undoes its steps, while that goes on."""
     plan: Plan | None
     refusal: str
+    retried: Retried | None
+    """Who has let the run go again last, or the one step of it that failed."""
 
     def told(self, now: datetime) -> list[Piece]:
         """The sentence."""
@@ -79,6 +109,8 @@ class Standing:
             plan=self.plan,
             refusal=self.refusal,
             questions=self.questions,
+            undos=self.undos,
+            retried=self.retried.told if self.retried else "",
         )
 
 
@@ -95,39 +127,54 @@ async def shown(
     request: Request, visit: Visit, run: Run[Any], *, problem: KokenError | None = None
 ) -> Response:
     """The page; ``problem`` is why what was asked for was not done."""
-    now, db, params = datetime.now(UTC), visit.views, request.query_params
+    now, db, params, here = datetime.now(UTC), visit.views, request.query_params, f"/runs/{run.id}"
     found = await standing(visit, run)
     tab = params.get("tab", "log")
+    tab = tab if tab in TABS else "log"
     mask = visit.house.web.mask
-    args = masked(arranged(dict(run.args), await form_of_run(db, run.id)), mask)
-    started = words.started_by(run, zone_of(request))
-    line = await times.timeline(db, run, found.rows, now)
+    args = masked(arranged(dict(run.args), await form_of_run(db, run.id)), mask, run.veil)
+    started = runwords.started_by(run, zone_of(request))
+    around = await relatives.relatives(db, run)
+    line = await times.timeline(db, run, found.rows, now, found.declared)
     pictured = picture(run, found.declared, found.rows, params, zone_of(request))
     return page(
         request,
         visit,
         "run.html",
-        live=f"run:{run.id}" if not run.state.ended else "",
+        live="" if run.state.ended and await is_over(db, run.id) else f"run:{run.id}",
+        at=here,
         status=problem.status if problem else 200,
         run=run,
         found=found,
         told=found.told(now),
         look=marks.of_run(run).look,
         started=started[:1].upper() + started[1:],
-        acts=acts_of(visit, run, found.rows),
+        acts=acts_of(run, found.rows),
+        like=like(visit, run, around),
         answers=visit.may(Right.START),
         problem=problem,
         done=done(run, params.get("did", "")),
-        about=words.about(run, args),
+        about=runwords.about(run, args),
         failed=failures(found.rows),
-        relatives=await relatives.relatives(db, run),
+        kept=sum(row.kept_from is not None for row in found.rows),
+        relatives=around,
         picture=pictured,
         chart=chart(line, now, zone_of(request)) if line else None,
-        tab=tab if tab in TABS else "log",
+        tab=tab,
+        tabs=await tabs_of(visit, found, tab),
         hush=lambda text, name="": masked_text(text, mask, name),
-        url=lambda **more: f"?{urlencode({k: v for k, v in more.items() if v})}",
+        url=lambda **more: f"{here}?{urlencode({k: v for k, v in more.items() if v})}",
         **await of_tab(visit, request, found, tab, args),
     )
+
+
+def like(visit: Visit, run: Run[Any], around: Relatives) -> str:
+    """The form for another run, filled like one that has ended; empty where none can be started."""
+    whole = run.state.ended and run.parent_id is None
+    if not whole or around.retired or not visit.may(Right.START):
+        return ""
+    query = urlencode({"from_run": run.id, "workspace": run.workspace})
+    return f"/jobs/{quote(run.job, safe='')}/start?{query}"
 
 
 async def standing(visit: Visit, run: Run[Any]) -> Standing:
@@ -146,6 +193,9 @@ async def standing(visit: Visit, run: Run[Any]) -> Standing:
         questions = await openquestions.questions_of(db, ids)
         signals = await openquestions.signals_of(db, ids)
     plan, refusal = await way_on(visit, run, rows)
+    failed = failures(rows)
+    whose = failed[0].run_id if len(failed) == 1 else None
+    again = await retries.retries(db, [whose or run.id])
     return Standing(
         run=run,
         declared=declared,
@@ -153,13 +203,17 @@ async def standing(visit: Visit, run: Run[Any]) -> Standing:
         causes=causes,
         questions=questions,
         signals=signals,
+        undos=await undone(db, run) if run.phase == "compensating" else (),
         plan=plan,
         refusal=refusal,
+        retried=retries.last(again, whose or run.id),
     )
 
 
 def worth_telling(run: Run[Any], causes: Sequence[Cause]) -> list[Cause]:
     """Why a run does not go, without what its page tells elsewhere."""
+    if run.phase == "compensating":  # steps that are undone stand in no picture
+        return [cause for cause in causes if cause.step is not None or cause.cause not in SAID]
     found = [cause for cause in causes if cause.cause not in (*SAID, "needs")]
     if run.state in (State.BLOCKED, State.READY):
         found = [cause for cause in causes if cause.cause not in SAID]
@@ -180,6 +234,19 @@ async def way_on(visit: Visit, run: Run[Any], rows: Sequence[StepRow]) -> tuple[
         return None, ""
 
 
+async def tabs_of(visit: Visit, found: Standing, chosen: str) -> Mapping[str, str]:
+    """The tabs in which there is something, and the one that somebody has chosen."""
+    checkpoints, ledger = await belongings.has(visit.views, found.run.id)
+    empty = {
+        name
+        for name, some in (
+            ("steps", bool(found.rows)), ("checkpoints", checkpoints), ("operation", ledger)
+        )
+        if not some and name != chosen
+    }  # fmt: skip
+    return {key: name for key, name in TABS.items() if key not in empty}
+
+
 async def of_tab(
     visit: Visit, request: Request, found: Standing, tab: str, args: Mapping[str, Any]
 ) -> Mapping[str, Any]:
@@ -190,22 +257,32 @@ async def of_tab(
             return {"listed": found.rows[:LISTED], "undone": await undone(db, run)}
         case "attempts":
             whose = chosen(run, found.rows, request.query_params.get("step", ""))
+            made = await runs.attempts(db, whose)
             return {
-                "attempts": await runs.attempts(db, whose),
+                "attempts": made,
+                "numbered": list(enumerate(made, 1)),
+                "again": await retries.retries(db, [whose]),
                 "whose": whose,
+                "outcomes": times.LOOKS,
             }
         case "values":
             return {
                 "args": pretty(args),
-                "result": pretty(masked(run.result, mask)),
+                "result": pretty(result_shown(run, Hider(mask))),
             }
         case "checkpoints":
-            return {"checkpoints": await belongings.first_checkpoints(db, run.id)}
+            rows = await belongings.first_checkpoints(db, run.id)
+            return {"checkpoints": [kept.told(each, mask) for each in rows]}
         case "operation":
             return {"ledger": await belongings.first_ledger(db, run.id)}
         case "events":
             acts = await events.of_run(db, run.id)
-            return {"events": [(act, words.dump(event_detail(visit, act))) for act in acts]}
+            return {
+                "events": [
+                    (act, words.dump(in_zone(event_detail(visit, act), zone_of(request))))
+                    for act in acts
+                ]
+            }
     return {"log": await log_of(visit.house, run, found.rows, request.query_params)}
 
 

@@ -16,7 +16,7 @@ from koken.model.steps import StepSpec
 from koken.views.drawingfold import size
 from koken.views.drawingsvg import Leads, part
 from koken.views.graph import Graph, Node, graph_of_rows
-from koken.views.steps import StepRow
+from koken.views.steprows import StepRow
 
 UNFOLDED = 20
 """Groups that are unfolded at once."""
@@ -47,16 +47,18 @@ def picture(
     if len(rows) < 2 or (not declared and not any(row.recorded for row in rows)):
         return None
 
-    def leads(node: Node) -> str:
-        return address(params, step=node.name, tab="log") if node.run_id is not None else ""
+    here = f"/runs/{run.id}"
 
-    return pictured(graph_of_rows(run, declared, rows), params, leads, zone)
+    def leads(node: Node) -> str:
+        return address(here, params, step=node.name, tab="log") if node.run_id is not None else ""
+
+    return pictured(graph_of_rows(run, declared, rows), here, params, leads, zone)
 
 
 def pictured(
-    graph: Graph, params: QueryParams, leads: Leads, zone: tzinfo | None = None
+    graph: Graph, here: str, params: QueryParams, leads: Leads, zone: tzinfo | None = None
 ) -> Picture:
-    """A graph with groups that lead to the page where they are unfolded."""
+    """A graph with groups that lead to the page where they are unfolded, ``here``."""
     unfolded = params.getlist("unfold")[:UNFOLDED]
     folded: list[int] = []
 
@@ -64,7 +66,7 @@ def pictured(
         if not node.tally:
             return leads(node)
         folded.append(size(node))
-        return address(params, unfold=[*unfolded, node.name]) + "#graph"
+        return address(here, params, unfold=[*unfolded, node.name]) + "#graph"
 
     shown = replace(graph, unfolded=frozenset(unfolded))
     return Picture(
@@ -72,15 +74,15 @@ def pictured(
         steps=len(graph.nodes),
         folded=folded,
         unfolded=unfolded,
-        fold=address(params, unfold=[]) + "#graph",
+        fold=address(here, params, unfold=[]) + "#graph",
     )
 
 
-def address(params: QueryParams, **more: Any) -> str:
-    """The page's address with something else in it, without a place in its log."""
+def address(here: str, params: QueryParams, **more: Any) -> str:
+    """A page's address with something else in it, without a place in its log."""
     kept = {
         name: params.getlist(name)
         for name in ("tab", "step", "unfold")
         if name in params and name not in more
     }
-    return "?" + urlencode({**kept, **more}, doseq=True)
+    return f"{here}?{urlencode({**kept, **more}, doseq=True)}"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import tzinfo
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,13 +18,15 @@ from koken.views import heardlines, logpages, runs, treelogs
 from koken.views.heardlines import Heard
 from koken.views.logpages import LAST_ID, LEVELS, STREAMS, LogPage, Sieve
 from koken.views.query import is_id
-from koken.views.steps import StepRow
+from koken.views.retries import retries
+from koken.views.silent import silent
+from koken.views.steprows import StepRow
 from koken.views.treelogs import Said
 from koken.web.access.door import Someone
-from koken.web.console import ansi
-from koken.web.console.pages import clock, environment, zone_of
+from koken.web.console.logrows import Row, draw, drawn
+from koken.web.console.pages import zone_of
 from koken.web.house import House
-from koken.web.live.stream import COMMENT, Live, event, last_seen, reading
+from koken.web.live.stream import COMMENT, Live, frame, last_seen, reading
 from koken.web.live.topics import OfLog
 
 router = APIRouter()
@@ -35,8 +36,6 @@ BEFORE_ERROR = 20
 """Lines that stand before that with which an error begins."""
 AROUND = 100
 """Lines that stand before one to which a link leads."""
-LOUD = ("warning", "error", "critical")
-"""Levels that are told in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,23 +44,11 @@ class Scope:
 
     run_id: int
     names: Mapping[int, str]
-    """The runs, and what each is called."""
+    """The runs, and what each is called; first that to which the others belong."""
     step: str = ""
     """The step that it is, where it is not all of the run."""
     chosen: bool = False
     """Whether somebody has chosen that; else it is what failed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A line as it is drawn."""
-
-    said: Said
-    pieces: Sequence[tuple[str, str]]
-    level: bool = False
-    """Whether its level is told: where it is telling, and not that of the line before."""
-    attempt: int = 0
-    """The attempt that begins with it; 0: none does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,21 +68,41 @@ class Log:
     last: int
     """The number of its last line."""
 
+    @property
+    def step(self) -> str:
+        """The step that somebody has chosen."""
+        return self.scope.step if self.scope.chosen else ""
+
     def url(self, **more: str | int) -> str:
         """The address of another part of it."""
-        given = {"tab": "log", "step": self.scope.step if self.scope.chosen else ""}
-        kept = {"log_q": self.sieve.text, "level": self.sieve.level, "stream": self.sieve.stream}
-        query = {name: value for name, value in {**given, **kept, **more}.items() if value}
-        return f"?{urlencode(query)}"
+        return f"/runs/{self.scope.run_id}?{asked(self.step, self.sieve, **more)}"
 
     def link(self, line: int) -> str:
-        """The address of one line."""
-        return f"{self.url(at=line)}#L{line}"
+        """The address of one line, among those around it, whatever is searched for."""
+        return link(self.scope.run_id, self.step, line)
+
+    @property
+    def file(self) -> str:
+        """Where all lines that it is a part of are to be had as a file."""
+        return f"/api/v1/runs/{next(iter(self.scope.names))}/logs/download?tree=1"
 
     @property
     def live(self) -> str:
         """Where what comes is to be had."""
-        return f"/runs/{self.scope.run_id}/log/live{self.url(after=self.last)}"
+        query = asked(self.step, self.sieve, after=self.last)
+        return f"/runs/{self.scope.run_id}/log/live?{query}"
+
+
+def asked(step: str, sieve: Sieve, **more: str | int) -> str:
+    """What a part of a log is asked for by."""
+    kept = {"step": step, "log_q": sieve.text, "level": sieve.level, "stream": sieve.stream}
+    given = {"tab": "log", **kept, **more}
+    return urlencode({name: value for name, value in given.items() if value != ""})
+
+
+def link(run_id: int, step: str, line: int) -> str:
+    """The address of one line."""
+    return f"/runs/{run_id}?{asked(step, logpages.ALL, at=line)}#L{line}"
 
 
 def number(params: QueryParams, name: str) -> int | None:
@@ -148,16 +155,18 @@ async def log_of(house: House, run: Run[Any], rows: Sequence[StepRow], params: Q
         begins = await logpages.error_of(db, first) if failed else None
         from_error = begins is not None
         page = (
-            await joined(house, scope, begins, sieve, BEFORE_ERROR)
+            of_attempt(await joined(house, scope, begins, sieve, BEFORE_ERROR), begins)
             if begins is not None
             else await logpages.before(db, scope.names, LAST_ID, limit=LIMIT, sieve=sieve)
         )
     last = page.lines[-1].line.id if page.lines else after or 0
+    ends = {said.run_id: (said.line.id, said.line.lease) for said in page.lines}
+    late = await silent(db, ends) if sieve.open else {}
     return Log(
         scope=scope,
         sieve=sieve,
         page=page,
-        rows=drawn(page.lines, sieve),
+        rows=drawn(page.lines, sieve, {}, await retries(db, list(ends)), late),
         from_error=from_error,
         marked=at or 0,
         follows=not run.state.ended and page.newer is None,
@@ -178,33 +187,16 @@ async def joined(house: House, scope: Scope, at: int, sieve: Sieve, most: int) -
     )
 
 
-def drawn(lines: Sequence[Said], sieve: Sieve, known: Mapping[int, int] | None = None) -> list[Row]:
-    """Lines as they are drawn; ``known``: the attempts at runs that are told already."""
-    tries = dict(known or {})
-    found: list[Row] = []
-    last: tuple[int, str] = (0, "")
-    for said in lines:
-        before = tries.get(said.run_id, said.tries if said.tries == 0 else -1)
-        tries[said.run_id] = said.tries
-        begins = said.tries + 1 if before != said.tries else 0
-        pieces = lit(ansi.pieces(said.line.text), sieve.text)
-        level = said.line.level in LOUD and last != (said.run_id, said.line.level)
-        last = (said.run_id, said.line.level)
-        found.append(Row(said=said, pieces=pieces, level=level, attempt=begins))
-    return found
-
-
-def lit(pieces: Sequence[ansi.Piece], text: str) -> Sequence[ansi.Piece]:
-    """Pieces in which what is searched for has a class of its own."""
-    if not text:
-        return pieces
-    hit = re.compile(f"({re.escape(text)})", re.IGNORECASE)
-    return [
-        (f"{classes} hit".lstrip() if place % 2 else classes, part)
-        for classes, whole in pieces
-        for place, part in enumerate(hit.split(whole))
-        if part
+def of_attempt(page: LogPage, begins: int) -> LogPage:
+    """A page without what stands before the error of an attempt and is of an earlier one."""
+    lines = page.lines
+    (error,) = [said for said in lines if said.line.id == begins]
+    own = (error.run_id, error.line.lease)
+    kept = [
+        said for said in lines if said.line.id >= begins or (said.run_id, said.line.lease) == own
     ]
+    older = page.older if len(kept) == len(lines) else kept[0].line.id
+    return replace(page, lines=kept, older=older)
 
 
 @router.get("/runs/{named}/log/live")
@@ -228,13 +220,16 @@ async def live(request: Request, named: str, visit: Someone) -> Response:
             while told:
                 so_far = str(told[-1][1])
                 lines = narrowed([said for said, _ in told], step)
-                rows = drawn([each for each in lines if passes(each, sieve)], sieve, tries)
+                wanted = [each for each in lines if passes(each, sieve)]
+                again = await retries(house.views, [each.run_id for each in wanted if each.tries])
+                rows = drawn(wanted, sieve, tries, again)
                 tries.update({each.run_id: each.tries for each in lines})
                 if rows:
-                    yield event("lines", draw(rows, zone), so_far)
+                    linked = partial(link, run.id, step)
+                    yield frame("lines", draw(rows, zone, linked), so_far)
                 told, listener = await heardlines.after(house.views, listener)
             if state is None or state.ended:
-                yield event("over", "", so_far)
+                yield frame("over", "", so_far)
                 return
 
     return Live(request, OfLog(run.id), tell, may=reading(there.workspace))
@@ -259,14 +254,4 @@ def passes(said: Said, sieve: Sieve) -> bool:
         sieve.text.lower() in line.text.lower()
         and (levels is None or line.level in levels)
         and sieve.stream in ("", line.stream)
-    )
-
-
-def draw(rows: Sequence[Row], zone: tzinfo) -> str:
-    """Rows as HTML."""
-    return environment.get_template("logrows.html").render(
-        rows=rows,
-        marked=0,
-        clock=lambda instant: clock(instant, zone),
-        link=lambda line: f"?{urlencode({'tab': 'log', 'at': line})}#L{line}",
     )

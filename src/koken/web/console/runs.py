@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
+from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from koken.errors import InvalidArguments
+from koken.model.bulk import BulkVerb
+from koken.model.hiding import masked
 from koken.model.run import Run
+from koken.model.runparts import Wait
 from koken.model.states import State
-from koken.views import marks, words
+from koken.views import bulks, clocks, marks, runwords, words
 from koken.views.facets import LOOKED, Facets, Page, facets
 from koken.views.facets import page as page_of
 from koken.views.marks import Mark
-from koken.views.query import LARGEST_ID, quoted, without
+from koken.views.query import LARGEST_ID, having, said, says, without
+from koken.views.standings import Standing
 from koken.web.access.door import Reading
-from koken.web.console.pages import page
-from koken.web.masking import masked
+from koken.web.console.forms import Asked
+from koken.web.console.pages import page, zone_of
+from koken.web.console.timetags import Times
 from koken.web.visit import Visit
 
 router = APIRouter()
@@ -29,15 +35,19 @@ ROWS = 50
 """Runs on a page."""
 FULL = 1000
 """From which on a number is no longer told exactly."""
-NOTHING = Facets(states={}, whole=True)
+NOTHING = Facets(states={}, matching=0, whole=True)
 NONE = Page(runs=[], older=None, looked_from=None, paused=frozenset())
-BULKS = (("retry", "Retry all"), ("cancel", "Cancel all"), ("skip", "Skip failed steps of all"))
-Asked = Annotated[str, Query(max_length=2000)]
+BULKS: Mapping[BulkVerb, str] = {
+    "retry": "Retry all",
+    "cancel": "Cancel all",
+    "skip": "Skip failed steps of all",
+    "acknowledge": "Acknowledge all",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facet:
-    """A state, and how many runs that match are in it."""
+    """How runs may stand, and how many of those that match do."""
 
     mark: Mark
     count: str
@@ -54,7 +64,8 @@ async def runs_page(
 ) -> HTMLResponse:
     """The newest runs that match."""
     q = q.strip()
-    problem, found, counts, now = "", NONE, NOTHING, datetime.now(UTC)
+    problem, found, counts = "", NONE, NOTHING
+    times = Times(datetime.now(UTC), zone_of(request))
     names: Sequence[str] = ()
     try:
         visit.query(q)
@@ -77,43 +88,58 @@ async def runs_page(
         facets=chosen(q, counts),
         whole=counts.whole,
         looked=LOOKED,
-        total=told(sum(counts.states.values()), counts.whole),
-        matching=matching(q, counts),
+        matching=matching(q, counts, len(found.runs)),
         filters=filters(q, visit.principal.name),
         bulks=[
-            (verb, word, f"/bulks/preview?{urlencode({'verb': verb, 'q': q})}")
-            for verb, word in BULKS
-        ]
-        if q.strip()
-        else [],
+            (BULKS[verb], f"/bulks/preview?{urlencode({'verb': verb, 'q': q})}")
+            for verb in (for_all(q, found, counts) if q and not before else ())
+        ],
         older=address(q, found.older),
         further=address(q, found.looked_from),
         shown_about=lambda run: about(visit, run),
-        stands=lambda run: standing(run, now, found.paused),
+        stands=lambda run: standing(run, times, found.paused),
     )
+
+
+def for_all(q: str, found: Page, counts: Facets) -> Sequence[BulkVerb]:
+    """What could be done to at least one of the runs that match."""
+    if found.older is None and found.looked_from is None:
+        return [verb for verb in BULKS if any(bulks.applies(verb, run) for run in found.runs)]
+    return bulks.possible(q, counts.states if counts.whole else tuple(Standing))
 
 
 def about(visit: Visit, run: Run[Any]) -> str:
     """What a run is about, without secrets."""
     given = {name: value for name, value in run.args.items() if value not in (None, "", [], {})}
-    args = masked(given, visit.house.web.mask)
-    return words.plain(words.about(run, args))
+    args = masked(given, visit.house.web.mask, run.veil)
+    return words.plain(runwords.about(run, args))
 
 
-def standing(run: Run[Any], now: datetime, paused: Collection[str]) -> str:
+def standing(run: Run[Any], times: Times, paused: Collection[str]) -> str:
     """Where a run stands, as far as its state, its times and its tries do not tell."""
     if run.state.ended:
         closed = f"acknowledged by {run.acknowledged_by}" if run.acknowledged_by else ""
-        return "; ".join(filter(None, (closed, words.plain(run.reason))))
+        by = words.plain(run.cancelled_by or "")
+        told = ": ".join(filter(None, (f"by {by}" if by else "", runwords.why(run))))
+        return "; ".join(filter(None, (closed, told)))
     if run.state is State.READY:
         return f"in queue {run.queue}{', which is paused' if run.queue in paused else ''}"
     if run.state is State.BLOCKED:
         return "waits for what another run holds"
-    if run.wait is not None and run.phase is None and not words.retrying(run):
-        until = run.wait.until
-        due = f", {words.by_then(run.wait.cause, until, now)}" if until else ""
-        return f"{marks.WAITS[run.wait.cause]}{due}"
-    return words.standing(run, now)
+    if run.wait is not None and run.phase is None:
+        return waiting(run.wait, times)
+    if run.children and run.phase in ("running", "compensating"):
+        return runwords.going(run.children, ())
+    return f"on {run.worker}" if run.state is State.RUNNING else ""
+
+
+def waiting(wait: Wait, times: Times) -> str:
+    """What a run waits for, and when that comes or is given up."""
+    what = marks.WAITS[wait.cause]
+    if wait.until is None:
+        return what
+    verbs = ("gives up", "was to give up") if wait.cause in clocks.GIVES_UP else ("due", "was due")
+    return Markup("{}, {}").format(what, times.due(wait.until, *verbs))
 
 
 def address(q: str, before: int | None = None) -> str:
@@ -127,43 +153,36 @@ def link(q: str) -> str:
     return f"/runs?{urlencode({'q': q})}" if q else "/runs"
 
 
-def told(number: int, whole: bool) -> str:
-    """A number as it is told: exact to 1,000."""
-    return f"{number:,}" if whole and number <= FULL else f"{min(number, FULL):,}+"
+def told(number: int, *, whole: bool) -> str:
+    """A number as it is told: exact to 1,000; not ``whole``: there may be more."""
+    return words.capped(number) if whole or number > FULL else f"{number:,}+"
 
 
-def states_in(q: str) -> set[str]:
-    """The states that a query names."""
-    named = [word.partition(":")[2] for word in q.split() if word.startswith("state:")]
-    return {each for value in named for each in value.split(",")}
-
-
-def matching(q: str, counts: Facets) -> str:
-    """How many match with what the query says of states; empty where that is not counted."""
-    named = states_in(q)
-    live = {state.value for state in State if not state.ended}
-    wanted = named | (live if "live" in named else set())
-    wanted |= {state.value for state in State if state.ended} if "ended" in named else set()
-    number = sum(n for state, n in counts.states.items() if not wanted or state.value in wanted)
-    return told(number, counts.whole)
+def matching(q: str, counts: Facets, shown: int) -> str:
+    """How many runs match, of which some are ``shown``: ``3 runs match``; ``3 runs`` of all."""
+    number = max(counts.matching, shown)
+    if not number and not counts.whole:
+        return f"None of the newest {LOOKED:,} runs matches"
+    count = told(number, whole=counts.whole)
+    if not q:
+        return f"{count} {'run' if count == '1' else 'runs'}"
+    return f"{count} {'run matches' if count == '1' else 'runs match'}"
 
 
 def chosen(q: str, counts: Facets) -> list[Facet]:
-    """The states with runs, each with the query that narrows to it, or leaves it again."""
+    """How runs stand, each with the query that narrows to it, or leaves it again."""
     rest = without(q, "state")
-    named = states_in(q)
+    named = said(q, "state")
     found = []
-    for state in State:
-        number = counts.states.get(state, 0)
-        current = named == {state.value}
+    for each in Standing:
+        number = counts.states.get(each, 0)
+        current = named == [[each.value]]
         if number or current:
-            href = link(rest) if current else link(f"{rest} state:{state.value}".strip())
-            mark = Mark(state.glyph, state.value, state.value)
             found.append(
                 Facet(
-                    mark=mark,
-                    count=f"{number:,}" if number <= FULL else f"{FULL:,}+",
-                    href=href,
+                    mark=marks.of(each),
+                    count=words.capped(number),
+                    href=link(rest if current else having(rest, "state", each.value)),
                     current=current,
                 )
             )
@@ -175,13 +194,13 @@ def filters(q: str, who: str) -> list[tuple[str, str, bool]]:
     made = []
     for name, word, value in (
         ("Live", "state", "live"),
-        ("Failed", "state", "failed"),
+        ("Open failures", "state", "open"),
         ("Last hour", "since", "1h"),
         ("Last 24 h", "since", "24h"),
         ("By schedule", "trigger", "schedule"),
-        ("Mine", "by", quoted(who)),
+        ("Mine", "by", who),
     ):
-        current = f"{word}:{value}" in q.split()
+        current = says(q, word, value)
         rest = without(q, word)
-        made.append((name, link(rest if current else f"{rest} {word}:{value}".strip()), current))
+        made.append((name, link(rest if current else having(rest, word, value)), current))
     return made

@@ -16,14 +16,15 @@ from koken.model import instants
 from koken.model.firing import filled
 from koken.views import backfills, oneschedule
 from koken.views.oneschedule import OneSchedule
-from koken.web.access.door import Operating, Starting
+from koken.web.access.door import Operating, Reading, Starting
 from koken.web.console import forms
+from koken.web.console.once import Once
 from koken.web.console.pages import page
 from koken.web.console.schedules import number
 from koken.web.starting import start
 from koken.web.visit import Visit
 
-router = APIRouter()
+router = APIRouter(route_class=Once)
 SHOWN = 12
 """Due times of a plan that are listed one by one."""
 
@@ -59,18 +60,21 @@ async def resume(request: Request, visit: Operating, schedule_id: int) -> Redire
 
 
 @router.post("/schedules/{schedule_id:int}/run")
-async def run_now(visit: Starting, schedule_id: int) -> RedirectResponse:
+async def run_now(request: Request, visit: Starting, schedule_id: int) -> RedirectResponse:
     """Start a run with the schedule's arguments as they would be now."""
     facts = await going(visit, schedule_id)
+    reason = forms.reason(await request.form())
     local = datetime.now(UTC).astimezone(ZoneInfo(facts.timezone))
     args = filled(facts.schedule.args, local, visit.workspace)
     run = await start(visit, facts.job, args, {})
+    which = {"schedule": str(facts.id), "name": facts.name}
+    await schedules.ran_now(visit.db, run.id, facts.job_id, which, **visit.deed(reason))
     return RedirectResponse(f"/runs/{run.id}", 303)
 
 
 @router.get("/schedules/{schedule_id:int}/backfill")
 async def plan(
-    request: Request, visit: Operating, schedule_id: int, since: str, until: str, at_once: int = 1
+    request: Request, visit: Reading, schedule_id: int, since: str, until: str, at_once: int = 1
 ) -> HTMLResponse:
     """What a backfill would do, before it does it."""
     facts = await going(visit, schedule_id)

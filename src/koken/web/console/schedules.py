@@ -1,24 +1,31 @@
-"""The pages of schedules: all of them with a strip of the day, and one with its due times."""
+"""The pages of schedules: all of them with the agenda of a day, and one with its due times."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Request
+from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
+from koken.model.firing import filled
+from koken.model.hiding import masked
 from koken.model.instants import with_offset
-from koken.views import catalog, oneschedule, words
+from koken.views import catalog, oneschedule, ticks, words
 from koken.views.agenda import agenda, verdict
 from koken.views.catalog import ScheduleRow
 from koken.views.lateness import LATE
 from koken.web.access.door import Reading
-from koken.web.console import jobwords, strip24
+from koken.web.console import agendapicture, jobwords
+from koken.web.console.forms import Asked
 from koken.web.console.pages import page, zone_of
+from koken.web.console.timetags import Times
+from koken.web.starting import form_of
 
 router = APIRouter()
 PAGE = 100
@@ -27,11 +34,13 @@ NEXT = 5
 
 
 @router.get("/schedules")
-async def schedules(request: Request, visit: Reading, q: str = "", after: str = "") -> HTMLResponse:
+async def schedules(
+    request: Request, visit: Reading, q: Asked = "", after: str = ""
+) -> HTMLResponse:
     """All schedules whose job is called like that, those that are due first first."""
     now = datetime.now(UTC)
     found = await catalog.schedules(visit.views, workspace=visit.workspace)
-    strip = await agenda(visit.views, workspace=visit.workspace, now=now)
+    ahead = await agenda(visit.views, workspace=visit.workspace, now=now)
     zone = zone_of(request)
     asked = [row for row in found if q.lower() in row.job.lower()]
     shown = following(sorted(asked, key=order), after)
@@ -41,12 +50,12 @@ async def schedules(request: Request, visit: Reading, q: str = "", after: str = 
         visit,
         "schedules.html",
         live=f"workspace:{visit.workspace}",
-        sentence=sentence(found, now),
+        sentence=sentence(found, Times(now, zone)),
         found=found,
         rows=shown[:PAGE],
         q=q,
-        picture=await asyncio.to_thread(strip24.picture, strip, zone),
-        piles=strip24.told(strip, zone),
+        picture=await asyncio.to_thread(agendapicture.picture, ahead, zone),
+        piles=agendapicture.told(ahead, zone),
         late=lambda row: is_late(row, now),
         more=f"/schedules?{urlencode({'q': q, 'after': more})}" if more else "",
         verdict=verdict,
@@ -63,13 +72,12 @@ async def schedule(
     """One schedule, with its due times, the newest first."""
     facts = await oneschedule.one(visit.views, number(schedule_id), workspace=visit.workspace)
     end = with_offset(before, "before") if before else None
-    found = await catalog.ticks(
+    found = await ticks.ticks(
         visit.views,
-        facts.job,
         workspace=visit.workspace,
-        limit=TICKS + 1,
-        before=end,
         schedule=facts.id,
+        before=end,
+        limit=TICKS + 1,
     )
     shown = found[:TICKS]
     more = ""
@@ -81,6 +89,8 @@ async def schedule(
         until = now + timedelta(days=3660)
         coming = await asyncio.to_thread(facts.schedule.due_between, now, until, NEXT)
     local = now.astimezone(ZoneInfo(facts.timezone))
+    given = filled(facts.schedule.args, local, visit.workspace)
+    form = json.loads(await form_of(visit, facts.job) or "{}")
     return page(
         request,
         visit,
@@ -89,11 +99,13 @@ async def schedule(
         facts=facts,
         ticks=shown,
         more=more,
-        before=before,
+        end=end,
+        args=words.arguments(masked(given, visit.house.web.mask, form)),
         coming=coming,
         late=is_late(facts, now),
         verdict=verdict,
         times=jobwords.times,
+        own=own_clock,
         wall=lambda at, shape: f"{at.astimezone(ZoneInfo(facts.timezone)):{shape}}",
         overlaps=jobwords.OVERLAP_BRIEFLY,
         catchups=jobwords.CATCHUP_BRIEFLY,
@@ -128,14 +140,15 @@ def is_late(row: ScheduleRow | oneschedule.OneSchedule, now: datetime) -> bool:
     )
 
 
-def sentence(found: Sequence[ScheduleRow], now: datetime) -> str:
+def sentence(found: Sequence[ScheduleRow], times: Times) -> Markup:
     """How schedules stand, in a line."""
+    now = times.now
     going = [row.next_at for row in found if row.paused_at is None and row.next_at is not None]
-    parts = [words.counted(len(found), "schedule")]
+    parts: list[str] = [words.counted(len(found), "schedule")]
     late = sum(is_late(row, now) for row in found)
     ahead = [at for at in going if at >= now - timedelta(seconds=LATE)]
     if ahead:
-        parts.append(f"the next fires {words.due(max(min(ahead), now), now)}")
+        parts.append(Markup("the next {}").format(times.due(min(ahead), "fires")))
     elif found:
         parts.append("none fires by itself")
     numbers = [
@@ -146,9 +159,9 @@ def sentence(found: Sequence[ScheduleRow], now: datetime) -> str:
     kept = [f"{count} {'is' if count == 1 else 'are'} {word}" for count, word in numbers if count]
     if kept:
         parts.append(", ".join(kept))
-    return "; ".join(parts) + "."
+    return Markup("; ").join(parts) + "."
 
 
-def own_clock(at: datetime, zone: str, shape: str = "%H:%M") -> str:
+def own_clock(at: datetime, zone: str, shape: str) -> str:
     """An instant on the schedule's own clock."""
     return f"{at.astimezone(ZoneInfo(zone)):{shape}} {zone}"

@@ -8,13 +8,13 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from koken.engine import accesssessions
-from koken.errors import Forbidden, KokenError, NotFound, NotSignedIn, TooMany
+from koken.engine import sessions, signins
+from koken.errors import Conflict, Forbidden, KokenError, NotFound, NotSignedIn, TooMany
 from koken.model.names import folded
 from koken.web.access import origin, seals
 from koken.web.access.door import SESSION, YEAR, known
-from koken.web.access.gate import set_cookie
 from koken.web.access.issuer import Errand, IssuerUnreachable, Unvouched
+from koken.web.access.porch import set_cookie
 from koken.web.access.principal import Kind
 from koken.web.address import base_of
 from koken.web.console.forms import text
@@ -28,6 +28,7 @@ AWAY = 600.0
 """Seconds that somebody has there."""
 KNOWN = "koken_known"
 """The cookie of a browser in which somebody signed in: what others try does not hold it up."""
+WRONG = "Name or password is wrong."
 THERE, BACK = "/sign-in/issuer", "/sign-in/answer"
 
 
@@ -55,15 +56,17 @@ async def sign_in(request: Request) -> Response:
     address = origin.client_of(request, house.web)
     known_here = await is_known(request, house, name)
     try:
-        await accesssessions.try_sign_in(house.db, name, address, known=known_here)
+        await signins.try_sign_in(house.db, name, address, known=known_here)
     except TooMany as error:
         after = {"Retry-After": str(max(1, round(error.after)))}
         return form(request, back, status=429, name=name, problem=str(error), headers=after)
     user = await house.credentials.user(name, password)
     if user is None:
-        return form(request, back, status=401, name=name, problem="Name or password is wrong.")
-    await accesssessions.forgive(house.db, name, address, known=known_here)
-    found = await signed_in(request, user.id, back)
+        return form(request, back, status=401, name=name, problem=WRONG)
+    found = await signed_in(request, user.id, back, password=user.password)
+    if found is None:
+        return form(request, back, status=401, name=name, problem=WRONG)
+    await signins.forgive(house.db, name, address, known=known_here)
     await make_known(request, house, name)
     return found
 
@@ -111,17 +114,20 @@ async def from_issuer(request: Request) -> Response:
         errand = Errand(kept["state"], kept["nonce"], kept["verifier"])
         vouched = await house.issuer.vouch(errand, asked["code"], base_of(request) + BACK)
         roles = house.web.roles_for(vouched.groups)
-        user = await accesssessions.vouched(
+        user = await signins.vouched(
             house.db, vouched.issuer, vouched.subject, vouched.names, roles
         )
         if user is None:
             raise Unvouched(
-                f"the issuer vouches for {vouched.names[0]}, who has no role in Koken. Somebody "
-                "who administers Koken can give you one"
+                f"the issuer vouches for {(*vouched.names, vouched.subject)[0]}, who has no role "
+                "in Koken. Somebody who administers Koken can give you one"
             )
-    except (Unvouched, IssuerUnreachable) as error:
+        found = await signed_in(request, user[0], kept["next"])
+        if found is None:
+            raise Unvouched(f"{user[1]} may not come in any more")
+    except (Unvouched, IssuerUnreachable, Conflict) as error:
         return failed(request, error)
-    return await signed_in(request, user[0], kept["next"])
+    return found
 
 
 @router.post("/sign-out")
@@ -129,23 +135,31 @@ async def sign_out(request: Request) -> Response:
     """Sign out in this browser."""
     house: House = request.app.state.house
     principal, _ = await known(request, house)
-    await accesssessions.close_session(house.db, principal.session)
+    await sessions.close_session(house.db, principal.session)
     secure = origin.is_secure(request, house.web)
     set_cookie(request.scope, SESSION, "", secure=secure, seconds=0)
     return RedirectResponse("/sign-in", 303)
 
 
-async def signed_in(request: Request, user_id: int, back: str) -> Response:
-    """A session made anew, so that nobody can have known it before, and on to where people were."""
+async def signed_in(
+    request: Request, user_id: int, back: str, *, password: str | None = None
+) -> Response | None:
+    """A session made anew, so that nobody can have known it before, and on to where people were.
+
+    None where they may not come in any more, or ``password`` is the hash of a former one.
+    """
     house: House = request.app.state.house
-    session = await accesssessions.open_session(
+    session = await sessions.open_session(
         house.db,
         user_id,
+        password=password,
         seconds=house.web.session,
         address=origin.client_of(request, house.web),
         agent=request.headers.get("user-agent", ""),
         instead=request.cookies.get(SESSION, ""),
     )
+    if session is None:
+        return None
     secure = origin.is_secure(request, house.web)
     set_cookie(request.scope, SESSION, session, secure=secure, seconds=house.web.session)
     return RedirectResponse(back, 303)

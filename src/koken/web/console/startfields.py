@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-Schema = Mapping[str, Any]
+from koken.model.fields import Schema
+from koken.model.hiding import calls_secret, may_be_text, opened
+from koken.web.console.fieldwords import is_decimal, takes
+
 DEEPEST = 4
 """Objects within objects that have fields of their own; what is deeper is written as JSON."""
 MISSING: Any = object()
 """Where there is no default."""
-NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
-FORMATS = {"date": "date", "date-time": "instant", "time": "time", "password": "secret"}
+FORMATS = {"date": "date", "date-time": "instant", "time": "time"}
+ITEMS = {"string": "text", "integer": "integer", "number": "number"}
+"""Items of lists that are written one a line."""
 KINDS = {"string": "text", "integer": "integer", "number": "number", "boolean": "switch"}
 
 
@@ -22,13 +25,16 @@ KINDS = {"string": "text", "integer": "integer", "number": "number", "boolean": 
 class Field:
     """An argument, or a part of one.
 
-    ``kind``: text, integer, number, decimal, switch, choice, date, instant, time, json or group.
+    ``kind``: text, integer, number, decimal, switch, choice, date, instant, time, lines, json or
+    group.
     """
 
     path: str
     """``customer.name``, as messages about arguments have it."""
     name: str
     kind: str
+    takes: str = ""
+    """What it takes, in words."""
     hint: str = ""
     required: bool = False
     """Whether a start must give it, or the object that it is in must have it."""
@@ -37,6 +43,8 @@ class Field:
     secret: bool = False
     """Whether nobody is shown its value."""
     choices: tuple[Any, ...] = ()
+    item: str = ""
+    """The kind of each of its lines."""
     fields: tuple[Field, ...] = ()
 
     @property
@@ -73,29 +81,42 @@ class Maker:
     def one(self, name: str, path: str, part: Schema, *, required: bool) -> Field:
         """The field for one property."""
         schema, nullable = self.plain(part)
-        hidden = self.hidden or self.secret(name) or bool(schema.get("writeOnly"))
+        called = any(map(calls_secret, opened([part], self.root)))
+        named = self.secret(name) and may_be_text(part, self.root)
+        hidden = self.hidden or called or named
         kind = kind_of(schema, required=required, nullable=nullable)
         if hidden and kind == "switch":
             kind = "choice"  # a tick that nobody may see cannot be left as it is
+        item = self.item_of(schema) if kind == "json" and not hidden else ""
         made = Field(
             path=path,
             name=name,
-            kind=kind,
+            kind="lines" if item else kind,
+            takes=takes(schema, self.plain),
             hint=str(schema.get("description", "")),
             required=required,
             nullable=nullable,
             default=schema.get("default", MISSING),
-            secret=hidden or kind == "secret",
+            secret=hidden,
             choices=choices_of(schema, kind),
+            item=item,
         )
-        if kind == "secret":
-            return replace(made, kind="text")
         if kind != "group":
             return made
         if self.depth == DEEPEST:
             return replace(made, kind="json")
         deeper = replace(self, depth=self.depth + 1, hidden=hidden)
         return replace(made, fields=deeper.of_object(schema, f"{path}."))
+
+    def item_of(self, schema: Schema) -> str:
+        """The kind of the items of a list that is written one a line; empty for all else."""
+        items = schema.get("items")
+        if schema.get("type") != "array" or "prefixItems" in schema or not isinstance(items, dict):
+            return ""
+        part, nullable = self.plain(items)
+        if nullable or "enum" in part or "const" in part:
+            return ""
+        return ITEMS.get(str(part.get("type")), "")
 
     def plain(self, part: Schema) -> tuple[Schema, bool]:
         """A schema without references, and whether null is allowed beside it."""
@@ -154,15 +175,6 @@ def kind_of(schema: Schema, *, required: bool, nullable: bool) -> str:
     if kind == "string":
         return FORMATS.get(schema.get("format", ""), "text")
     return KINDS.get(kind, "json") if isinstance(kind, str) else "json"
-
-
-def is_decimal(schema: Schema) -> bool:
-    """Whether it is an exact number, which may be a number or a text."""
-    branches = schema.get("anyOf", ())
-    kinds = sorted(str(each.get("type")) for each in branches)
-    patterned = any("pattern" in each for each in branches)
-    written = NUMBER.fullmatch(str(schema.get("default", "")))
-    return kinds == ["number", "string"] and bool(patterned or written)
 
 
 def choices_of(schema: Schema, kind: str) -> tuple[Any, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from koken.errors import DeclarationError
@@ -63,9 +63,25 @@ def shown(each: Field, value: Any, zone: tzinfo) -> str:
         return ""
     if each.kind == "instant" and isinstance(value, str):
         return wall_clock(value, zone)
+    if each.kind == "lines":
+        return listed(each, value)
     if each.kind in ("choice", "json"):
         return json.dumps(value) if each.kind == "choice" else dump(value)
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def listed(each: Field, value: Any) -> str:
+    """A list with a line for each of its items; as JSON where lines cannot tell it."""
+    if value == []:
+        return "" if each.default == [] else "[]"
+    if not isinstance(value, list):
+        return dump(value)
+    lines = [item if isinstance(item, str) else json.dumps(item) for item in value]
+    text = "\n".join(lines)
+    told = Reader({VALUE + each.path: text}, UTC)
+    return (
+        text if told.values([replace(each, default=MISSING)]) == {each.name: value} else dump(value)
+    )
 
 
 def wall_clock(text: str, zone: tzinfo) -> str:
@@ -105,6 +121,8 @@ class Reader:
     form: Mapping[str, Any]
     zone: tzinfo
     problems: dict[str, str] = field(default_factory=dict)
+    keeps: bool = False
+    """Whether what cannot be read is kept as the text that was typed."""
 
     def values(self, fields: Iterable[Field]) -> dict[str, Any]:
         """The values of these fields by name; what is as its default says is left out."""
@@ -114,7 +132,9 @@ class Reader:
                 value = self.group(each) if each.kind == "group" else self.value(each)
             except Unreadable as error:
                 self.problems[each.path] = str(error)
-                continue
+                if not self.keeps:
+                    continue
+                value = forms.text(self.form, VALUE + each.path)
             if value is not MISSING:
                 found[each.name] = value
         return found
@@ -142,7 +162,9 @@ class Reader:
         """What an empty field says: nothing, or an empty text instead of the default."""
         if each.secret or each.default is MISSING:
             return None if each.nullable and each.required else MISSING
-        return None if each.nullable else "" if each.kind == "text" else MISSING
+        if each.nullable:
+            return None
+        return "" if each.kind == "text" else [] if each.kind == "lines" else MISSING
 
     def instant(self, text: str) -> str:
         """An instant with the form's zone, as ISO 8601."""
@@ -210,6 +232,21 @@ def from_json(_: Reader, __: Field, text: str) -> Any:
         raise Unreadable(f"is no JSON: {error}") from None
 
 
+def lines(reader: Reader, each: Field, text: str) -> Any:
+    """A list with an item on each line, or the whole as JSON."""
+    if text.lstrip().startswith("["):
+        try:
+            found = from_json(reader, each, text)
+        except Unreadable:
+            if each.item != "text":
+                raise
+        else:
+            if each.item != "text" or all(isinstance(item, str) for item in found):
+                return found
+    kept = [line.strip() for line in text.split("\n") if line.strip()]
+    return [READERS[each.item](reader, each, line) for line in kept]
+
+
 def as_it_is(_: Reader, __: Field, text: str) -> str:
     """A text, which the job's own type reads."""
     return text
@@ -224,6 +261,7 @@ READERS: Mapping[str, Callable[[Reader, Field, str], Any]] = {
     "number": number,
     "choice": choice,
     "json": from_json,
+    "lines": lines,
     "instant": lambda reader, _, text: reader.instant(text),
 }
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from typing import Any
@@ -16,12 +15,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from koken.errors import Conflict, InvalidArguments
 from koken.model import codec
 from koken.model.fields import arranged
+from koken.model.hiding import MASK, Hider, masked, of_key, opened, secret
 from koken.model.rights import Right
-from koken.model.run import FROM_FORM
 from koken.views.jobfacts import JobFacts, job_facts
-from koken.web.access.door import Starting
+from koken.views.query import is_id
+from koken.web.access.door import StartingInSight
 from koken.web.console import forms
 from koken.web.console.jobwords import OVERLAP
+from koken.web.console.once import fresh, key_of
 from koken.web.console.pages import page, zone_of
 from koken.web.console.startfields import MISSING, Field, dump, fields_of, formless, told
 from koken.web.console.startform import (
@@ -33,7 +34,8 @@ from koken.web.console.startform import (
     without_secrets,
     zone_named,
 )
-from koken.web.masking import MASK, masked, problems_shown, secret, spelled, without_values
+from koken.web.console.startturn import spelled_out, unplaced
+from koken.web.masking import problems_shown, without_values
 from koken.web.starting import body_of, bound, options_of, start
 from koken.web.visit import Visit
 
@@ -60,12 +62,16 @@ class Shown:
     """Arguments of the run that the form is filled like which the job does not have any more."""
     like: int | None = None
     """The run that the form is filled like."""
+    form: Mapping[str, Any] = field(default_factory=dict)
+    """What that run's job took, where it calls some of it secret."""
     once: str = ""
     """What makes a second sending of the same form start nothing more."""
 
 
 @router.get("/jobs/{name}/start")
-async def form(request: Request, visit: Starting, name: str, from_run: str = "") -> HTMLResponse:
+async def form(
+    request: Request, visit: StartingInSight, name: str, from_run: str = ""
+) -> HTMLResponse:
     """The form, empty or filled like a run."""
     facts = await job_facts(
         visit.views, name, workspace=visit.workspace, owner=visit.principal.name
@@ -76,9 +82,10 @@ async def form(request: Request, visit: Starting, name: str, from_run: str = "")
     if from_run:
         values = await like(visit, facts, from_run, shown)
     fields = fields_for(visit, facts)
-    plain, kept_back = without_secrets(values, masked(values, visit.house.web.mask), MASK)
+    mask = visit.house.web.mask
+    plain, kept_back = without_secrets(values, masked(values, mask, shown.form), MASK)
     shown.stands = filled(fields, plain, zone)
-    shown.json = dump(plain or defaults(fields))
+    shown.json = dump(plain or spelled_out(fields, {}))
     shown.stands.kept_back = kept_back
     return show(request, visit, facts, fields, shown, zone)
 
@@ -90,7 +97,7 @@ async def like(visit: Visit, facts: JobFacts, from_run: str, shown: Shown) -> Ma
         raise InvalidArguments(
             f"run {run.id} is no run of {facts.name}", {"from_run": "is another's"}
         )
-    shown.like = run.id
+    shown.like, shown.form = run.id, run.veil
     known = facts.parameters.get("properties", {})
     if not formless(facts.parameters):
         shown.left_out = [argument for argument in run.args if argument not in known]
@@ -102,7 +109,7 @@ async def like(visit: Visit, facts: JobFacts, from_run: str, shown: Shown) -> Ma
 
 
 @router.post("/jobs/{name}/start")
-async def sent(request: Request, visit: Starting, name: str) -> Response:
+async def sent(request: Request, visit: StartingInSight, name: str) -> Response:
     """Start what the form says; where something is wrong with it, the form again."""
     facts = await job_facts(
         visit.views, name, workspace=visit.workspace, owner=visit.principal.name
@@ -111,7 +118,13 @@ async def sent(request: Request, visit: Starting, name: str) -> Response:
     zone = zone_named(forms.text(given, "zone"), zone_of(request))
     fields = fields_for(visit, facts)
     reader = Reader(given, zone)
-    shown = Shown(in_json=in_json(facts, forms.text(given, "as")))
+    shown = Shown(in_json=in_json(facts, forms.text(given, "as")), once=fresh())
+    origin = forms.text(given, "from_run")
+    shown.like = int(origin) if is_id(origin) else None
+    shown.options = {option: forms.text(given, f"o.{option}") for option in CHOSEN}
+    if forms.text(given, "turn"):
+        turn(given, fields, zone, shown)
+        return show(request, visit, facts, fields, shown, zone)
     try:
         args = whole(forms.text(given, "json"), shown) if shown.in_json else reader.values(fields)
         options = reader.options()
@@ -131,10 +144,27 @@ async def sent(request: Request, visit: Starting, name: str) -> Response:
         shown.problem, shown.conflict = str(error), error
     shown.stands = typed(fields, given)
     shown.json = forms.text(given, "json")
-    shown.options = {option: forms.text(given, f"o.{option}") for option in CHOSEN}
-    shown.once = fresh()
     status = shown.conflict.status if shown.conflict else 422
     return show(request, visit, facts, fields, shown, zone, status)
+
+
+def turn(given: Mapping[str, Any], fields: Sequence[Field], zone: tzinfo, shown: Shown) -> None:
+    """What was typed into fields as JSON, or the other way round; secrets are left out.
+
+    JSON that cannot be read, or that fields would not show in whole, stays as it is.
+    """
+    if not shown.in_json:
+        typed_in = Reader(given, zone, keeps=True).values(fields)
+        shown.in_json, shown.json = True, dump(spelled_out(fields, typed_in))
+        shown.stands.kept_back = typed(fields, given).kept_back
+        return
+    shown.json = forms.text(given, "json")
+    values = whole(shown.json, shown)
+    shown.problems |= unplaced(fields, values)
+    if shown.problems:
+        shown.problem = "This stays JSON: fields cannot show it."
+        return
+    shown.in_json, shown.stands = False, filled(fields, values, zone)
 
 
 def refused(job: str, options: Mapping[str, Any]) -> dict[str, str]:
@@ -149,7 +179,7 @@ def refused(job: str, options: Mapping[str, Any]) -> dict[str, str]:
 async def misfits(visit: Visit, job: str, args: Mapping[str, Any]) -> dict[str, str]:
     """What is wrong with the arguments that could be read, where others could not."""
     try:
-        bound(await body_of(visit, job), job, args)
+        bound(await body_of(visit, job), job, args, visit.house.web.mask)
     except InvalidArguments as error:
         return dict(without_values(error, visit.house.web.mask).problems)
     return {}
@@ -157,30 +187,37 @@ async def misfits(visit: Visit, job: str, args: Mapping[str, Any]) -> dict[str, 
 
 def fields_for(visit: Visit, facts: JobFacts) -> tuple[Field, ...]:
     """The fields for a job's arguments."""
-    mask = visit.house.web.mask
-    names = tuple(spelled(part) for part in mask)
-    found = fields_of(facts.parameters, lambda name: secret(name, names))
-    return tuple(unrevealing(each, mask) for each in found)
+    mask, root = visit.house.web.mask, facts.parameters
+    found = fields_of(root, lambda name: secret(name, mask))
+    return unrevealing(found, Hider(mask, root), [root])
 
 
-def unrevealing(each: Field, mask: Sequence[str]) -> Field:
-    """A field without the secrets inside its default; who leaves the rest as it is gets all."""
-    default = each.default
-    if default is not MISSING:
-        default, _ = without_secrets(default, masked(default, mask), MASK)
-    return replace(
-        each, default=default, fields=tuple(unrevealing(inner, mask) for inner in each.fields)
+def unrevealing(fields: Iterable[Field], hider: Hider, schemas: Sequence[Any]) -> tuple[Field, ...]:
+    """Fields without the secrets inside their defaults; who leaves the rest as it is gets all.
+
+    ``schemas`` are of what they are in.
+    """
+    known = opened(schemas, hider.root)
+    return tuple(
+        replace(
+            each,
+            default=unsecret(each.default, hider, of_key(known, each.name)),
+            fields=unrevealing(each.fields, hider, of_key(known, each.name)),
+        )
+        for each in fields
     )
+
+
+def unsecret(default: Any, hider: Hider, schemas: Sequence[Any]) -> Any:
+    """A default without the secrets in it."""
+    if default is MISSING:
+        return default
+    return without_secrets(default, hider.of(default, schemas), MASK)[0]
 
 
 def in_json(facts: JobFacts, wanted: str) -> bool:
     """Whether the arguments are written as one JSON object."""
     return wanted == "json" or formless(facts.parameters)
-
-
-def fresh() -> str:
-    """What one form is told by."""
-    return secrets.token_urlsafe(12)
 
 
 def once(
@@ -190,12 +227,12 @@ def once(
 
     One that was changed in between starts again.
     """
-    form = forms.text(given, "once")[:40]
+    form = forms.text(given, "once")
     if not form or "idempotency_key" in options:
         return options
     said = json.dumps([args, options], sort_keys=True)
-    digest = hashlib.sha256(said.encode("utf-8", "backslashreplace")).hexdigest()[:16]
-    return {**options, "idempotency_key": f"{FROM_FORM}{form}-{digest}"}
+    digest = hashlib.sha256(said.encode("utf-8", "backslashreplace")).hexdigest()
+    return {**options, "idempotency_key": key_of(form, digest)}
 
 
 def whole(text: str, shown: Shown) -> Mapping[str, Any]:
@@ -209,15 +246,6 @@ def whole(text: str, shown: Shown) -> Mapping[str, Any]:
         shown.problems["json"] = told
         return {}
     return found
-
-
-def defaults(fields: tuple[Field, ...]) -> dict[str, Any]:
-    """The arguments with their defaults, for somebody to change; null for what must be given."""
-    return {
-        each.name: None if each.default is MISSING else each.default
-        for each in fields
-        if not each.secret and (each.required or each.default is not MISSING)
-    }
 
 
 def placed(shown: Shown, own: set[str]) -> dict[str, str]:

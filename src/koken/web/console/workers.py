@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
@@ -30,6 +31,7 @@ STANDINGS = {
 async def workers(request: Request, visit: Reading, gone: bool = False) -> HTMLResponse:
     """Those that are alive; on request those that have left or were lost too."""
     found = await floor.workers(visit.views, gone=gone, workspace=visit.workspace)
+    now = datetime.now(UTC)
     return page(
         request,
         visit,
@@ -41,13 +43,8 @@ async def workers(request: Request, visit: Reading, gone: bool = False) -> HTMLR
         standings=STANDINGS,
         alive=any(row.standing == "live" for row in found),
         most=DOTS,
-        quiet=quiet,
+        heard_at=lambda row: now - timedelta(seconds=max(row.silent_for, 0)),
     )
-
-
-def quiet(row: WorkerRow) -> str:
-    """Since when it has been silent."""
-    return words.roughly(max(row.silent_for, 0))
 
 
 def sentence(found: Sequence[WorkerRow]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Self
 
-from koken.errors import TooMany
+from koken.errors import DatabaseUnreachable, TooMany
 from koken.runtime.service import LONGEST_REST, Service
 from koken.store.database import Database, Transaction
 from koken.views import fingerprints
@@ -18,6 +18,8 @@ PERIOD = 0.5
 """Seconds between two looks while somebody follows."""
 MOST = 1000
 """How many may follow at a time, in one process."""
+MOST_EACH = 100
+"""How many of them may be the same person's, or the same program's."""
 LATER = 10.0
 """Seconds after which whoever was turned away may ask again."""
 
@@ -28,8 +30,9 @@ class Changes:
     Whoever is slow misses what came between, and never holds up others.
     """
 
-    def __init__(self, topic: Topic) -> None:
+    def __init__(self, topic: Topic, who: str = "") -> None:
         self.topic = topic
+        self.who = who
         self.over = False
         """Nothing more will come: the doors close."""
         self.told: str | None = None
@@ -106,6 +109,8 @@ class Hub(Service):
         self.access = Watched(OfAccess())
         self.seen: str | None = None
         """What the server said when all topics had been looked at."""
+        self.blind = False
+        """The database cannot be asked: nobody can be told whether anything has changed."""
 
     @property
     def rights(self) -> str | None:
@@ -125,15 +130,23 @@ class Hub(Service):
     def end(self) -> None:
         """Send all away who follow: the doors close."""
         self.stopping = True
+        self.send_away()
+
+    def send_away(self) -> None:
+        """End all that is followed; whoever comes back says what they have seen."""
         for each in self.followers:
             each.end()
 
     @asynccontextmanager
-    async def follow(self, topic: Topic) -> AsyncIterator[Changes]:
-        """Follow a topic as long as the block runs. Raises ``TooMany``."""
-        if len(self.followers) >= MOST:
-            raise TooMany(f"{MOST} live views are open here already", after=LATER)
-        changes = Changes(topic)
+    async def follow(self, topic: Topic, who: str = "") -> AsyncIterator[Changes]:
+        """Follow a topic as long as the block runs, on behalf of somebody.
+
+        Raises ``TooMany``, ``DatabaseUnreachable``.
+        """
+        if self.blind:
+            raise DatabaseUnreachable("the database does not answer: nothing can be followed now")
+        self.refuse_too_many(who)
+        changes = Changes(topic, who)
         watched = self.watched.setdefault(topic.key, Watched(topic))
         watched.followers.add(changes)
         self.followers.add(changes)
@@ -151,6 +164,13 @@ class Hub(Service):
             if not watched.followers:
                 self.watched.pop(topic.key, None)
 
+    def refuse_too_many(self, who: str) -> None:
+        """Raise ``TooMany`` where too much is followed already, by all or by the same one."""
+        if len(self.followers) >= MOST:
+            raise TooMany(f"{MOST} live views are open here already", after=LATER)
+        if who and sum(each.who == who for each in self.followers) >= MOST_EACH:
+            raise TooMany(f"you have {MOST_EACH} live views open here already", after=LATER)
+
     async def version(self, topic: Topic) -> str:
         """How a topic stands, or has stood a moment ago; asked only where nobody follows it."""
         watched = self.watched.get(topic.key)
@@ -164,11 +184,21 @@ class Hub(Service):
             return await topic.look(session)
 
     async def turn(self) -> float:
-        """Look, if anybody wants to know."""
-        if not self.watched:
+        """Look, if anybody wants to know, or until it can be looked again.
+
+        While the database is away all who follow are sent away: silence would tell them that
+        nothing changes.
+        """
+        if not self.watched and not self.blind:
             return LONGEST_REST
-        async with reading(self.db) as session:
-            await self.look(session)
+        try:
+            async with reading(self.db) as session:
+                await self.look(session)
+        except DatabaseUnreachable:
+            self.blind = True
+            self.send_away()
+            raise
+        self.blind = False
         return PERIOD
 
     async def look(self, session: Transaction) -> None:

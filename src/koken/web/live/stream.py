@@ -35,11 +35,11 @@ class Ticks(Protocol):
     """Makes the text of an answer from what the hub tells; None is a tick without news."""
 
     def __call__(self, versions: AsyncIterator[str | None], /) -> AsyncIterator[str]:
-        """The events, as ``event`` writes them."""
+        """The frames, as ``frame`` writes them."""
 
 
-def event(name: str, data: str, mark: str | None = None) -> str:
-    """An event; ``mark`` is what a listener says when it comes back, and has no line ends."""
+def frame(name: str, data: str, mark: str | None = None) -> str:
+    """A server-sent event; ``mark``, without line ends, is what a listener comes back with."""
     lines = "".join(f"data: {line}\n" for line in data.split("\n"))
     return f"event: {name}\n{lines}" + ("" if mark is None else f"id: {mark}\n") + "\n"
 
@@ -74,7 +74,8 @@ class Live(StreamingResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
-        async with self.house.hub.follow(self.topic) as changes:
+        self.principal = (await door.visit(self.asked)).principal
+        async with self.house.hub.follow(self.topic, self.principal.same) as changes:
             self.body_iterator = self.text(changes)
             await super().__call__(scope, receive, send)
 
@@ -91,7 +92,8 @@ class Live(StreamingResponse):
     async def versions(self, changes: Changes) -> AsyncGenerator[str | None]:
         """Each version of the topic, and None in silence, as long as the listener may read.
 
-        Rights are looked up anew as soon as some have changed, before anything more is told.
+        Rights are looked up anew as soon as some have changed, or the time of the token or the
+        session is over, before anything more is told.
         """
         hub = self.house.hub
         ends = time.monotonic() + LONGEST
@@ -101,7 +103,7 @@ class Live(StreamingResponse):
             version = await changes.within(max(check - time.monotonic(), 0.0))
             if time.monotonic() >= check:
                 check = time.monotonic() + TICK
-            if hub.rights != known:
+            if hub.rights != known or self.principal.over:
                 known = hub.rights
                 self.house.credentials.known_as_of(known)
                 if not await self.still():
@@ -112,9 +114,11 @@ class Live(StreamingResponse):
         """Whether who asks may still read this; not while nobody can tell: they come back."""
         scope = {key: value for key, value in self.asked.scope.items() if key != door.KEPT}
         try:
-            return self.may(await door.visit(Request(scope)))
+            visit = await door.visit(Request(scope))
         except KokenError:
             return False
+        self.principal = visit.principal
+        return self.may(visit)
 
 
 def reading(workspace: str) -> Callable[[Visit], bool]:

@@ -31,7 +31,7 @@
     };
     const take = (number) => {
       const { text } = items[number];
-      const open = text.endsWith(":");
+      const open = /[:.]$/.test(text);   // more of the word is to come
       const rest = box.value.slice(end).replace(/^\s+/, "");
       box.value = box.value.slice(0, start) + text + (open ? "" : " ") + rest;
       const place = start + text.length + (open ? 0 : 1);

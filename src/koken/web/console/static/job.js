@@ -21,8 +21,19 @@
     }
     return `${value.toFixed(1)} GiB`;
   };
+  // The zone of all times of the page, chosen at its top.
+  const zone = document.getElementById("zone").dataset.zone;
+  const told = (shape) => new Intl.DateTimeFormat("en-GB", { timeZone: zone, hour12: false, ...shape });
+  const day = told({ day: "numeric", month: "short" }), clock = told({ hour: "2-digit", minute: "2-digit" });
+  const at = (stamp) => `${day.format(stamp * 1000)} ${clock.format(stamp * 1000)}`;
+  // The marks of the axis: days, and within a day hours; where a day begins it is named.
+  const marks = (_, stamps, axis, space, apart) => stamps.map((stamp, place) => {
+    const name = day.format(stamp * 1000);
+    const same = place > 0 && day.format(stamps[place - 1] * 1000) === name;
+    return apart >= 86400 ? name : same ? clock.format(stamp * 1000) : at(stamp);
+  });
   const drawn = new Map();   // figure → its chart, which listens to the window until it is destroyed
-  const shown = (as) => (_, value) => (value === null || value === undefined ? "–" : as(value));
+  const shown = (as) => (_, value) => (value === null || value === undefined ? "" : as(value));
 
   const draw = (figure, found) => {
     const key = figure.dataset.chart;
@@ -45,11 +56,11 @@
     const band = colour("--accent");
     drawn.get(figure)?.destroy();
     const chart = new uPlot({
-      width: figure.clientWidth || 640, height: 200,
+      width: figure.clientWidth || 640, height: 200, tzDate: (stamp) => uPlot.tzDate(new Date(stamp * 1000), zone),
       scales: { y: { range: () => [0, top] } },
-      axes: [axis, { ...axis, size: 64, splits: () => Array.from({ length: Math.round(top / step) + 1 }, (_, line) => line * step), values: (_, all) => all.map(as) }],
+      axes: [{ ...axis, space: 90, values: marks }, { ...axis, size: 64, splits: () => Array.from({ length: Math.round(top / step) + 1 }, (_, line) => line * step), values: (_, all) => all.map(as) }],
       series: [
-        {},
+        { label: "When", value: shown(at) },
         points("succeeded", "--succeeded"),
         points("failed", "--failed"),
         { label: "as a rule", stroke: band, dash: [4, 3], width: 1, points: { show: false }, value: shown(as) },

@@ -3,6 +3,8 @@
 "use strict";
 
 (() => {
+  const page = () => document.getElementById("main");
+
   // --- Times: "12 min ago" stays true; UTC or the reader's own zone -------------------------------
 
   const roughly = (seconds) => {
@@ -12,10 +14,13 @@
     return `${Math.round(seconds / 86400)} d`;
   };
   const tick = () => {
-    for (const each of document.querySelectorAll("time[data-ago], time[data-so-long]")) {
+    for (const each of document.querySelectorAll("time[data-ago], time[data-so-long], time[data-due]")) {
+      const { soLong, due, was } = each.dataset;
+      if (soLong !== undefined && halted()) continue;
       const length = (Date.now() - Date.parse(each.dateTime)) / 1000;
-      const told = "soLong" in each.dataset ? `for ${length < 1 ? "a moment" : roughly(length)}`
-        : Math.abs(length) < 1 ? "just now" : length > 0 ? `${roughly(length)} ago` : `in ${roughly(-length)}`;
+      const when = Math.abs(length) < 1 ? "just now" : length > 0 ? `${roughly(length)} ago` : `in ${roughly(-length)}`;
+      const told = soLong !== undefined ? `for ${length < 1 ? "a moment" : roughly(length)}`
+        : due !== undefined ? `${length > 0 ? was : due} ${when}` : when;
       if (each.textContent !== told) each.textContent = told;
     }
   };
@@ -37,23 +42,28 @@
       if (each.textContent !== told) each.textContent = told;
     }
   };
-  setInterval(() => { if (!paused && away === null) count(); }, 1000);
+  setInterval(() => { if (!halted()) count(); }, 1000);
 
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
   const cookie = (document.cookie.match(/(?:^|; )koken_zone=([^;]*)/) || [])[1];
   const setZone = (zone) => { document.cookie = `koken_zone=${zone}; path=/; max-age=31536000; samesite=lax`; };
   const zone = document.getElementById("zone");
+  // The page anew, in another zone; one that answers a form is not asked for again as it was.
+  const anew = () => {
+    const { at } = page().dataset;
+    if (at === undefined) location.reload();
+    else location.assign(at);
+  };
   if (cookie === undefined) {
     setZone(own);
-    // A form that is to be filled in asks for times: it comes anew, in the reader's own zone.
     const kept = document.cookie.includes("koken_zone=");
-    if (kept && own !== "UTC" && document.querySelector("form.start")) location.reload();
+    if (kept && own !== "UTC" && zone && page().dataset.at === undefined) location.reload();
   }
   if (zone && own !== "UTC") {
-    zone.hidden = false;
-    zone.addEventListener("click", () => {
-      setZone(zone.textContent.trim() === "UTC" ? own : "UTC");
-      location.reload();
+    zone.addEventListener("click", (event) => {
+      event.preventDefault();
+      setZone(zone.dataset.zone === "UTC" ? own : "UTC");
+      anew();
     });
   }
 
@@ -61,51 +71,99 @@
 
   const mark = document.getElementById("live-mark");
   const pause = document.getElementById("live-pause");
+  const news = document.getElementById("live-news");
+  const aloud = document.getElementById("aloud");
   const PATIENCE = 10000;   // milliseconds without a connection until it is called lost
   let topic = "";           // what this page is about; "" when it does not change
   let seen = "";            // how the topic stands in what is shown, or is being fetched
   let ended = "";           // a topic that does not change any more
   let source = null, retry = 0, away = null, patience = 0;
   let paused = false, refreshing = false, again = false;
+  let behind = null;        // since when the page has not come, though the connection stands
+  let forced = false;       // somebody wants to see what is new, whatever they have begun
   let late = false;         // a page came for somebody who had meanwhile begun to do something
 
-  const page = () => document.getElementById("main");
+  // What goes on is not counted on where nobody can know that it does.
+  const halted = () => paused || away !== null || behind !== null;
+  // A field that says something else than when the page came.
+  const filled = (field) => field.matches("[type=checkbox], [type=radio]") ? field.checked !== field.defaultChecked
+    : field.matches("select") ? field.selectedIndex !== Math.max([...field.options].findIndex((each) => each.defaultSelected), 0)
+    : field.matches("input:not([type=hidden]), textarea") && field.value !== field.defaultValue;
+  // Forms that only look for something do not count: they keep what was typed.
+  const doing = (form) => form !== null && form.method === "post";
   const busy = () => {
     const at = document.activeElement;
-    return document.querySelector("main details.action[open], main form[data-touched], dialog[open]") !== null
-      || (at && page().contains(at) && /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName));
+    return document.querySelector("main details.action[open], dialog[open]") !== null
+      || [...page().querySelectorAll("form")].some((form) => doing(form) && [...form.elements].some(filled))
+      || (at && page().contains(at) && /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName) && doing(at.form));
   };
   const show = () => {
     const open = source !== null && source.readyState === EventSource.OPEN;
-    const lost = away !== null && Date.now() - away >= PATIENCE;
-    const [word, look] = lost ? [`lost since ${new Date(away).toLocaleTimeString()}`, "lost"]
-      : away !== null ? ["reconnecting", "lagging"]
+    const since = away ?? behind;
+    const lost = since !== null && Date.now() - since >= PATIENCE;
+    const at = lost && new Date(since).toLocaleTimeString([], { timeZone: zone?.dataset.zone, hour12: false });
+    const [word, look] = lost ? [`lost since ${at}`, "lost"]
+      : since !== null ? ["reconnecting", "lagging"]
       : paused ? ["paused", "paused"]
       : open ? ["live", "live"] : ["connecting", "lagging"];
     mark.hidden = pause.hidden = topic === "";
     if (mark.textContent !== word) mark.textContent = word;
     mark.className = `live-mark ${look}`;
-    pause.textContent = paused ? "Go on" : "Pause";
-    pause.setAttribute("aria-pressed", String(paused));
+    pause.textContent = paused ? "Resume updates" : "Pause updates";
     document.body.classList.toggle("lost", topic !== "" && lost);
+    news.hidden = !again || refreshing || since !== null || !(paused || busy());
   };
-  const refresh = async () => {
+  // What each row says, without its times; a row that says something else after a refresh glows once.
+  const ROWS = "main tbody tr, main .steplist li";
+  const told = () => {
+    const found = new Map();
+    for (const row of document.querySelectorAll(ROWS)) {
+      const key = row.id || row.querySelector("a[href]")?.getAttribute("href");
+      const copy = row.cloneNode(true);
+      for (const each of copy.querySelectorAll("time, progress")) each.remove();
+      if (key && !found.has(key)) found.set(key, { row, text: copy.textContent });
+    }
+    return found;
+  };
+  const glow = (before) => {
+    for (const [key, { row, text }] of told()) {
+      if (before.get(key)?.text === text) continue;
+      row.classList.add("changed");
+      row.addEventListener("animationend", () => row.classList.remove("changed"), { once: true });
+    }
+  };
+  // The first line without its times; what it says after a refresh is read aloud where it is new.
+  const line = () => {
+    const copy = page().querySelector("h1")?.cloneNode(true);
+    for (const each of copy?.querySelectorAll("time") ?? []) each.remove();
+    return copy?.textContent;
+  };
+  const refresh = async (asked = false) => {
     again = true;
-    if (paused || refreshing || away !== null || document.hidden || busy()) return;
-    refreshing = true; again = false;
+    const may = asked || !(paused || busy());
+    if (!may || refreshing || away !== null || document.hidden) { show(); return; }
+    refreshing = true; again = false; forced = asked;
+    show();
     let came = false;
+    const before = told(), said = line();
     const whole = async (...asked) => {      // an error or a sign-in page never takes the page's place
       const answer = await fetch(...asked);
       came = answer.ok && !answer.redirected;
       if (!came) throw new Error(`the page did not come: ${answer.status}`);
       return answer;
     };
-    await htmx.ajax("GET", location.pathname + location.search, {
+    await htmx.ajax("GET", page().dataset.at ?? location.pathname + location.search, {
       target: "#main", select: "#main", swap: "outerMorph", push: "false", fetch: whole,
     });
-    if (came && !late) attend(); else again = true;
-    late = false;
-    setTimeout(() => { refreshing = false; if (again) refresh(); }, came ? 1000 : 5000);
+    if (came && !late) {
+      attend(); glow(before);
+      if (line() !== said) aloud.textContent = page().querySelector("h1").textContent;
+    } else again = true;
+    if (came) behind = null;
+    else if (behind === null) { behind = Date.now(); setTimeout(show, PATIENCE); }
+    late = forced = false;
+    setTimeout(() => { refreshing = false; if (again) refresh(); show(); }, came ? 1000 : 5000);
+    show();
   };
   const hush = () => {
     clearTimeout(retry); clearTimeout(patience);
@@ -143,6 +201,7 @@
   };
   if (window.EventSource) {
     pause.addEventListener("click", toggle);
+    news.addEventListener("click", () => refresh(true));
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) hush();
       else if (topic) { listen(); if (again) refresh(); }
@@ -153,34 +212,44 @@
     document.addEventListener("htmx:after:settle", attend);
     attend();
   }
-  document.addEventListener("input", (event) => { if (event.target.form) event.target.form.dataset.touched = ""; });
-  for (const each of ["toggle", "focusout", "close"]) {
-    document.addEventListener(each, () => setTimeout(() => { if (again && !busy()) refresh(); }), true);
+  for (const each of ["toggle", "focusin", "focusout", "input", "change", "close"]) {
+    document.addEventListener(each, () => setTimeout(() => { if (again && !busy()) refresh(); else show(); }), true);
   }
   document.addEventListener("htmx:before:swap", (event) => {
-    if (!refreshing || event.detail.ctx.target !== page() || !busy()) return;
+    if (!refreshing || forced || event.detail.ctx.target !== page() || !busy()) return;
     late = true;
     event.preventDefault();
   });
-  // What the reader has opened or chosen is theirs: the page that comes says nothing of it.
-  document.addEventListener("htmx:before:morph:attr", (event) => {
-    const kept = { open: "details, dialog", "aria-selected": "tr", "data-touched": "form" }[event.detail.attrName];
-    if (kept && event.target.matches(kept)) event.preventDefault();
+  // What the reader has opened or chosen is theirs: the page that comes says nothing of it, nor of
+  // where it came from.
+  const KEPT = { open: "details, dialog", "data-at-hand": "tr", "data-at": "main" };
+  htmx.registerExtension("kept", {
+    htmx_before_morph_attr: (element, { attrName }) => !(attrName in KEPT && element.matches(KEPT[attrName])),
   });
 
   // --- Keys ---------------------------------------------------------------------------------------
 
+  const KEYS = "koken-keys";
+  const letters = document.getElementById("letters");
+  try { letters.checked = localStorage.getItem(KEYS) !== "no"; } catch { /* they are on for this page */ }
+  letters.addEventListener("change", () => {
+    try { localStorage.setItem(KEYS, letters.checked ? "yes" : "no"); } catch { /* it holds for this page alone */ }
+  });
+  const keys = document.getElementById("keys"), ask = document.getElementById("keys-open");
+  if (ask) { ask.hidden = false; ask.addEventListener("click", () => keys.showModal()); }
   let waiting = false;
-  const rows = () => [...document.querySelectorAll("main tbody tr:has(a[href])")];
+  // What a row is about, not a tag of it or who did it.
+  const way = (row) => row.querySelector(".main a[href]:not(.tag), .job a[href]") ?? row.querySelector("a[href]:not(.tag, .quiet-link)");
+  const rows = () => [...document.querySelectorAll("main tbody tr")].filter(way);
   const select = (step) => {
     const all = rows();
     if (!all.length) return;
-    const at = all.findIndex((row) => row.getAttribute("aria-selected") === "true");
+    const at = all.findIndex((row) => row.hasAttribute("data-at-hand"));
     const next = Math.min(Math.max(at + step, 0), all.length - 1);
-    if (at >= 0) all[at].removeAttribute("aria-selected");
-    all[next].setAttribute("aria-selected", "true");
+    all[at]?.removeAttribute("data-at-hand");
+    all[next].setAttribute("data-at-hand", "");
     all[next].scrollIntoView({ block: "nearest" });
-    all[next].querySelector("a[href]").focus({ preventScroll: true });
+    way(all[next]).focus({ preventScroll: true });
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -189,6 +258,7 @@
       if (event.key === "Escape") at.blur();
       return;
     }
+    if (!letters.checked) return;
     if (waiting) {
       waiting = false;
       const link = document.querySelector(`.rail a[data-key="${CSS.escape(event.key)}"]`);
@@ -197,7 +267,7 @@
     }
     if (event.key === "g") { waiting = true; setTimeout(() => { waiting = false; }, 1500); }
     else if (event.key === "/") { event.preventDefault(); document.getElementById("search")?.focus(); }
-    else if (event.key === "?") document.getElementById("keys").showModal();
+    else if (event.key === "?") keys.showModal();
     else if (event.key === "j") select(1);
     else if (event.key === "k") select(-1);
     else if (event.key === "p") toggle();

@@ -27,6 +27,11 @@
     const newest = last ? BigInt(last.id.slice(1)) : 0n;
     const rows = document.createRange().createContextualFragment(html);
     for (const row of rows.querySelectorAll(".line")) if (BigInt(row.id.slice(1)) <= newest && document.getElementById(row.id)) row.remove();
+    // An attempt that the page tells already has not begun anew.
+    for (const part of rows.querySelectorAll(".log-part")) {
+      const told = [...at.querySelectorAll(`.log-part[data-run="${part.dataset.run}"]`)].pop();
+      if (told?.textContent === part.textContent) part.remove();
+    }
     at.append(rows);
     while (at.childElementCount > MOST) at.firstElementChild.remove();
     at.parentElement.querySelector(".log + .empty")?.remove();

@@ -1,6 +1,6 @@
 // A narrow window begins with what is just behind and to come, not with six hours ago.
 "use strict";
 
-for (const strip of document.querySelectorAll(".strip24 .scroll")) {
-  if (strip.scrollWidth > strip.clientWidth) strip.scrollLeft = Math.max(Number(strip.dataset.now) - 60, 0);
+for (const agenda of document.querySelectorAll(".agenda .scroll")) {
+  if (agenda.scrollWidth > agenda.clientWidth) agenda.scrollLeft = Math.max(Number(agenda.dataset.now) - 60, 0);
 }

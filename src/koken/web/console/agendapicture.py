@@ -1,4 +1,4 @@
-"""The strip of all jobs' due times as a picture: where each mark lies, and the same as text."""
+"""The agenda of all jobs' due times as a picture: where each mark lies, and the same as text."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
-from koken.views import words
+from koken.views import clocks, words
 from koken.views.agenda import STEP, Agenda, Due
+from koken.web.console.pages import hour_of
 
 WIDTH, EDGE = 880, 4
 TOP, PILES, ROW = 18, 34, 20
@@ -90,9 +91,10 @@ def x_of(agenda: Agenda, instant: datetime) -> float:
 def spot(agenda: Agenda, due: Due, zone: tzinfo) -> Spot:
     """A mark."""
     x = x_of(agenda, due.at)
-    at = f"{due.at.astimezone(zone):%H:%M}"
+    shape = clocks.clock_shape(due.at, due.until)
+    at = f"{due.at.astimezone(zone):{shape}}"
     if due.until > due.at:
-        at += f" to {due.until.astimezone(zone):%H:%M}"
+        at += f" to {due.until.astimezone(zone):{shape}}"
     many = f", {'about ' if due.often else ''}{due.count:,} times" if due.count > 1 else ""
     return Spot(
         x, round(x_of(agenda, due.until) - x, 1), due, f"{at} {due.job}: {due.mark.word}{many}"
@@ -136,7 +138,7 @@ def by_hour(agenda: Agenda, zone: tzinfo) -> list[str]:
             if due.often:
                 often.append(f"{due.job} about {due.count:,} times")
             elif due.at > agenda.now:
-                hour = due.at.replace(minute=0, second=0, microsecond=0)
+                hour = hour_of(due.at, zone)
                 found.setdefault(hour, Counter())[due.job] += due.count
     lines = []
     for at, jobs in sorted(found.items()):

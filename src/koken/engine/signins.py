@@ -1,23 +1,16 @@
-"""Browsers that people have signed in with, and the sign-ins that failed."""
+"""Sign-ins: those that failed are counted, and those for whom an issuer vouches are let in."""
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from ipaddress import IPv6Address, ip_address, ip_network
 
-from koken.engine import events
-from koken.engine.access import Holds, user_for_change
-from koken.errors import NotFound, TooMany
+from koken.errors import Conflict, TooMany
 from koken.model import names
 from koken.model.credentials import hashed
-from koken.store.database import Database, Transaction
+from koken.store.database import Database, Row, Transaction
 from koken.store.statements import Statement
 
-MAKE_SESSION = Statement("make_session")
-END_SESSION = Statement("end_session")
-END_SESSIONS = Statement("end_sessions")
-NOTE_SEEN = Statement("note_seen")
 LOCK_TRIES = Statement("lock_tries")
 COUNT_TRIES = Statement("count_tries")
 NOTE_TRIES = Statement("note_tries")
@@ -32,63 +25,6 @@ HERE, PER_ADDRESS, PER_NAME = 5, 20, 50
 
 The last is many, for anybody can bring it about; a browser that knows the name gets past it.
 """
-
-
-async def open_session(
-    db: Database, user_id: int, *, seconds: float, address: str, agent: str, instead: str = ""
-) -> str:
-    """Sign somebody in; returns what their browser keeps, which is nowhere else.
-
-    ``instead`` is what it kept before: that is good no more.
-    """
-    kept = secrets.token_urlsafe(32)
-
-    async def work(tx: Transaction) -> None:
-        await tx.fetch(END_SESSION, hashed(instead))
-        await tx.fetch(MAKE_SESSION, hashed(kept), user_id, seconds, address[:100], agent[:300])
-
-    await db.run(work)
-    return kept
-
-
-async def close_session(db: Database, digest: bytes) -> None:
-    """Sign out."""
-    await db.fetch(END_SESSION, digest)
-
-
-async def end(
-    db: Database,
-    user: str,
-    session: str = "",
-    *,
-    keep: bytes = b"",
-    holds: Holds = None,
-    by: str,
-    reason: str | None,
-) -> int:
-    """End a session of somebody, by its id; without one, all but ``keep``. Returns how many.
-
-    Raises ``NotFound`` where there is no such user or session, and ``Forbidden`` where they may
-    do more than who acts administers.
-    """
-
-    async def work(tx: Transaction) -> int:
-        await user_for_change(tx, user, holds)
-        ended = await tx.fetch(END_SESSIONS, names.folded(user), session, keep)
-        if session and not ended:
-            raise NotFound(f"{user} has no session {session}; it may have ended")
-        if ended:
-            await events.record(
-                tx, "end session", by, reason=reason, detail={"user": user, "ended": len(ended)}
-            )
-        return len(ended)
-
-    return await db.run(work)
-
-
-async def note_seen(db: Database, digest: bytes) -> None:
-    """Write down that somebody is here."""
-    await db.fetch(NOTE_SEEN, digest)
 
 
 async def try_sign_in(db: Database, name: str, address: str, *, known: bool) -> None:
@@ -146,20 +82,39 @@ async def vouched(
     """Somebody for whom an issuer vouches, with the roles that come with that.
 
     Returns their number and name; None where they may do nothing, or somebody has disabled them.
-    Who is new is known here by the first of ``called`` that is free. Roles that people gave stay.
+    Who is new is known here by the first of ``called`` that is free; raises ``Conflict`` where none
+    is. Roles that people gave stay.
     """
 
     async def work(tx: Transaction) -> tuple[int, str] | None:
-        found = await tx.fetch(VOUCHED_USER, issuer, subject)
-        if not found and roles:
-            folded = list(map(names.folded, called))
-            found = await tx.fetch(ADD_VOUCHED_USER, called, folded, issuer, subject)
-        if not found or found[0]["disabled_at"] is not None:
+        user = await vouched_user(tx, issuer, subject, called if roles else None)
+        if user is None or user["disabled_at"] is not None:
             return None
-        user = found[0]
         given = await tx.fetch(
             GIVE_VOUCHED_ROLES, user["id"], list(roles), list(roles.values()), issuer
         )
         return (user["id"], user["name"]) if given[0]["some"] else None
 
     return await db.run(work)
+
+
+async def vouched_user(
+    tx: Transaction, issuer: str, subject: str, called: list[str] | None
+) -> Row | None:
+    """The user that an issuer means; added where there is none yet, unless ``called`` is None."""
+    while True:
+        for known in await tx.fetch(VOUCHED_USER, issuer, subject):
+            return known
+        if called is None:
+            return None
+        folded = list(map(names.folded, called))
+        added = await tx.fetch(ADD_VOUCHED_USER, called, folded, issuer, subject)
+        if not added:
+            raise Conflict(
+                f"the issuer vouches for {subject}, and every name that it tells is somebody "
+                f"else's here: {', '.join(called) or 'it tells none that could be one'}. Somebody "
+                "who administers Koken can help",
+                what=f"user {subject}",
+            )
+        if added[0]["id"] is not None:
+            return added[0]

@@ -45,7 +45,7 @@ STATIC = "/static/"
 COOKIES = "koken.cookies"
 
 
-class Gate:
+class Porch:
     """Passes requests on, and adds to answers what every one of them has."""
 
     def __init__(self, app: ASGIApp, house: House) -> None:
