@@ -98,12 +98,12 @@ async def test_workers_carry_a_bulk_out_and_the_page_tells_how_far(
 
     await until(over)
     found = await page(http, "/bulks/1")
-    assert found.sentence == "✕ failed again 3 of 3 runs retried: 0 recovered, 3 failed again."
+    assert found.sentence == "✗ failed again 3 of 3 runs retried: 0 recovered, 3 failed again."
     assert "data-live=" not in found.source
     members = await page(http, found.links["Its 3 runs"])
     assert found.links["Its 3 runs"] == "/runs?q=bulk%3A1"
     assert [row.split()[2] for row in members.rows[1:]] == ["broken"] * 3
-    assert (await page(http, "/bulks")).rows[1].startswith("✕ failed again Retry 1")
+    assert (await page(http, "/bulks")).rows[1].startswith("✗ failed again Retry 1")
 
 
 async def test_a_retry_is_live_until_what_it_retried_has_ended(
