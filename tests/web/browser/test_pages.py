@@ -7,19 +7,29 @@ wider than a phone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, ViewportSize
 
+from tests.support.moments import until_sync
 from tests.support.postgres import fresh_database
 from tests.web.browser.conftest import complain
 from tests.web.browser.gallery import PAGES, Exhibition, exhibited
 from tests.web.halma import ALL_HOSTILE
 
 SERIOUS = ("serious", "critical")
+SCRIPTED = (
+    "script:not([src]):not([type='application/json']), img[onerror], svg[onload],"
+    " a[href^='javascript:' i]"
+)
+"""What a text of a job would be that is no text."""
+HOSTILE_ON = ("runs", "run-failed", "run-values", "run-log", "events")
+"""Pages that show them."""
+WIDE: ViewportSize = {"width": 1280, "height": 720}
+PHONE: ViewportSize = {"width": 390, "height": 800}
 SCROLLS = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
 EDGE = "document.documentElement.clientWidth"
 SCALE = "picture => picture.getScreenCTM().a"
@@ -49,61 +59,55 @@ def visit(world: Exhibition, page: Page, name: str) -> None:
     page.locator("h1").first.wait_for()
 
 
-def every(
-    world: Exhibition, browser: Browser, look: Callable[[Page, str], None], **options: object
-) -> None:
-    """Look at every page."""
-    complaints: list[str] = []
-    context = browser.new_context(timezone_id="UTC", reduced_motion="reduce", **options)  # type: ignore[arg-type]
+@pytest.fixture(scope="module")
+def complaints() -> list[str]:
+    """What the browser complains of."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, complaints: list[str]) -> Iterator[Page]:
+    context = browser.new_context(timezone_id="UTC", reduced_motion="reduce")
     page = context.new_page()
     page.on("pageerror", lambda error: complaints.append(f"script: {error}"))
     page.on("console", lambda line: complain(complaints, line))
-    for name in PAGES:
-        visit(world, page, name)
-        look(page, name)
+    yield page
     context.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page(world: Exhibition, page: Page, complaints: list[str], name: str) -> None:
+    """Axe finds nothing serious in light and dark, texts are no elements; a phone shows all."""
+    complaints.clear()
+    page.set_viewport_size(WIDE)
+    page.emulate_media(color_scheme="light")
+    visit(world, page, name)
+    assert page.locator(SCRIPTED).count() == 0
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        assert serious(page, RULES[scheme]) == [], scheme
+    page.set_viewport_size(PHONE)
+    until_sync(lambda: page.evaluate(SCROLLS) <= 0)
     assert complaints == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(world: Exhibition, browser: Browser, scheme: str) -> None:
-    found: list[str] = []
-
-    def look(page: Page, name: str) -> None:
-        for each in Axe().run(page, options=RULES[scheme]).response["violations"]:
-            if each["impact"] in SERIOUS:
-                where = [node["target"] for node in each["nodes"][:3]]
-                found.append(f"{name}: {each['id']} {where}")
-
-    every(world, browser, look, color_scheme=scheme)
-    assert found == []
+def serious(page: Page, rules: Mapping[str, object]) -> list[str]:
+    """What axe calls serious or critical."""
+    return [
+        f"{each['id']} {[node['target'] for node in each['nodes'][:3]]}"
+        for each in Axe().run(page, options=dict(rules)).response["violations"]
+        if each["impact"] in SERIOUS
+    ]
 
 
-def test_nothing_is_wider_than_a_phone(world: Exhibition, browser: Browser) -> None:
-    wider: list[str] = []
-
-    def look(page: Page, name: str) -> None:
-        if page.evaluate(SCROLLS) > 0:
-            wider.append(name)
-
-    every(world, browser, look, viewport={"width": 390, "height": 800})
-    assert wider == []
-
-
-def test_hostile_texts_stay_texts(world: Exhibition, browser: Browser) -> None:
-    """The world is full of them: none becomes an element of the page, or leads anywhere."""
-    scripted: list[str] = []
+def test_hostile_texts_are_shown(world: Exhibition, page: Page) -> None:
+    """The world is full of them, and they are read as they are written."""
     told: set[str] = set()
-
-    def look(page: Page, name: str) -> None:
-        inline = "script:not([src]):not([type='application/json']), img[onerror], svg[onload]"
-        if page.locator(f"{inline}, a[href^='javascript:' i]").count():
-            scripted.append(name)
+    for name in HOSTILE_ON:
+        visit(world, page, name)
         words = page.locator("main").inner_text()
         told.update(text for text in ALL_HOSTILE if text in words)
-
-    every(world, browser, look)
-    assert (scripted, told) == ([], set(ALL_HOSTILE))
+    assert told == set(ALL_HOSTILE)
 
 
 def test_the_docs_show_every_page() -> None:
